@@ -1,0 +1,1 @@
+//! How each channel says it: bytes to values and back.

@@ -1,0 +1,1 @@
+//! Under the roof: one file per subcommand.

