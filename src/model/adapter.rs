@@ -20,7 +20,13 @@ pub trait ChannelAdapter: Send + Sync + 'static {
     /// What it can do.
     fn capabilities(&self) -> &'static Capabilities;
 
-    /// What a message held: everything that could be read, and everything that could not.
+    /// The bytes with card numbers and security codes masked: what may reach disk or log. Reads no
+    /// structure, so that malformed and cut messages are masked as well. Identifiers, codes and
+    /// dates stay, so that the masked message parses to the same reports.
+    fn redact(&self, bytes: &[u8]) -> Vec<u8>;
+
+    /// What a message held: everything that could be read, and everything that could not. Reports
+    /// hold no card data, also where a guest wrote it into a remark.
     fn parse(&self, inbound: &Inbound) -> Parsed;
 
     /// The channel's own "thank you" and its own "no" for what `inbound` brought; perhaps several
@@ -335,6 +341,19 @@ pub enum Exchange {
 pub struct RenderError {
     /// What stands in the way, and what to do.
     pub why: String,
+    /// What can be sent instead: a complete set where single nights are not taken, signing in
+    /// where it was not done.
+    pub demand: Option<Demand>,
+}
+
+impl RenderError {
+    /// An error that only a person can cure.
+    pub fn of(why: impl Into<String>) -> Self {
+        Self {
+            why: why.into(),
+            demand: None,
+        }
+    }
 }
 
 impl fmt::Display for RenderError {
