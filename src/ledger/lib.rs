@@ -1,1 +1,24 @@
 //! What is true: one reservation ledger in Postgres.
+//!
+//! Floor 2. A verb is a function of its module: `reservations::request(&ledger, …)`. Every write of a night or a
+//! reservation is a [`command::Command`] that goes through the lanes of [`batch`]: read, decide, apply. The
+//! rules stand in [`decide`] and nowhere else, as functions of values. This floor knows no HTTP, no channel
+//! and no adapter.
+#![deny(clippy::float_arithmetic)]
+
+mod batch;
+pub mod catalog;
+pub mod command;
+pub mod decide;
+pub mod error;
+pub mod handle;
+pub mod holds;
+pub mod inventory;
+pub mod keys;
+pub mod overbookings;
+pub mod rates;
+pub mod reservations;
+pub mod settings;
+mod store;
+pub mod tail;
+pub mod verify;

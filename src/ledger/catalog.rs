@@ -1,0 +1,413 @@
+//! The hotel as it is set up: property, room types, rooms, rate plans, accounts, mappings, buffer
+//! rules.
+
+use keyrack_model::channel::{Account, AccountSettings, AccountState, ChannelMapping};
+use keyrack_model::id::{AccountId, ConnectionId, PropertyId, RatePlanId, RoomTypeId};
+use keyrack_model::stay::{StayDate, StayRange, Weekdays};
+use serde::{Deserialize, Serialize};
+
+use crate::command::{By, Forced, ShortNight};
+use crate::decide::refusal::Refusal;
+use crate::error::LedgerError;
+use crate::handle::Ledger;
+
+/// What a hotel says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PropertySetup {
+    /// For people.
+    pub name: String,
+    /// IANA.
+    pub time_zone: String,
+    /// ISO 4217.
+    pub currency: keyrack_model::money::Currency,
+    /// When last night ends.
+    pub day_roll_over: jiff::civil::Time,
+    /// Nights ahead that can be sold, 1 to 2000.
+    pub horizon_days: i32,
+    /// How long a hold lives.
+    pub hold_seconds: i32,
+    /// How long its rooms stay kept after that.
+    pub confirm_grace_seconds: i32,
+    /// How often it may be extended.
+    pub extensions_max: i32,
+    /// A confirm after the death takes the rooms anew where they are free.
+    pub late_confirm_retakes: bool,
+    /// First night that may be booked.
+    pub bookable_from: Option<StayDate>,
+    /// No rate below, in minor units.
+    pub rate_min_minor: Option<i64>,
+    /// No rate above, in minor units.
+    pub rate_max_minor: Option<i64>,
+    /// `no_show_keeps`: `guaranteed` (default), `all`, `none`; `hold_seconds_by_source`: map.
+    pub policies: serde_json::Value,
+}
+
+/// A property as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Property {
+    /// Its id.
+    pub id: PropertyId,
+    /// Its code.
+    pub code: String,
+    /// Its setup.
+    pub setup: PropertySetup,
+    /// Counts changes.
+    pub version: i64,
+}
+
+/// A room type as set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomTypeSetup {
+    /// For people.
+    pub name: String,
+    /// Physical count; 0 for a composed type.
+    pub rooms: i32,
+    /// Beds of a dormitory instead of rooms.
+    pub counts_beds: bool,
+    /// Adults at most.
+    pub adults_max: i32,
+    /// Children at most.
+    pub children_max: i32,
+    /// Guests at most.
+    pub total_max: i32,
+    /// Holds of this type live so long; `None` takes the property's.
+    pub hold_seconds: Option<i32>,
+    /// Code and quantity of each component, of a composed type.
+    pub components: Vec<(String, i32)>,
+}
+
+/// A room type as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomType {
+    /// Its id.
+    pub id: RoomTypeId,
+    /// Its code.
+    pub code: String,
+    /// Its setup.
+    pub setup: RoomTypeSetup,
+    /// Counts changes.
+    pub version: i64,
+}
+
+/// What a change of a room type did, or would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomTypeChange {
+    /// The type; `None` in a dry run of a new one.
+    pub room_type: Option<RoomType>,
+    /// Nights that fall short.
+    pub short: Vec<ShortNight>,
+    /// It did not exist before.
+    pub is_new: bool,
+}
+
+/// A physical room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Its code.
+    pub code: String,
+    /// Code of its type.
+    pub room_type: String,
+    /// For people.
+    pub name: String,
+    /// Counts as a room of its type.
+    pub is_active: bool,
+    /// Counts changes.
+    pub version: i64,
+    /// Stays in which it is blocked: stay, kind, reason.
+    pub blocks: Vec<(StayRange, String, Option<String>)>,
+}
+
+/// A rate plan as set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RatePlanSetup {
+    /// For people.
+    pub name: String,
+    /// `room_only`, `breakfast`, `half_board`, `full_board`, `all_inclusive`.
+    pub meal_plan: String,
+    /// Code of the plan that it follows, and how.
+    pub derived_from: Option<(String, Derivation)>,
+    /// `[{until, fee}]`, as given.
+    pub cancellation_terms: serde_json::Value,
+}
+
+/// How a rate follows from another plan's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Derivation {
+    /// Hundredths of a percent on top.
+    pub percent_hundredths: i64,
+    /// Minor units on top.
+    pub add_minor: i64,
+    /// Rounded to a multiple of so many minor units.
+    pub step_minor: i64,
+}
+
+/// A rate plan as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RatePlan {
+    /// Its id.
+    pub id: RatePlanId,
+    /// Its code.
+    pub code: String,
+    /// Its setup.
+    pub setup: RatePlanSetup,
+    /// Counts changes.
+    pub version: i64,
+}
+
+/// A mapping by codes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MappingSetup {
+    /// Code of our room type.
+    pub room_type: String,
+    /// Code of our rate plan.
+    pub rate_plan: Option<String>,
+    /// The channel's code of the room.
+    pub channel_room_code: String,
+    /// The channel's code of the rate.
+    pub channel_rate_code: Option<String>,
+}
+
+/// A rule that keeps rooms back from what is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferRule {
+    /// Only this account.
+    pub account: Option<AccountId>,
+    /// Only this type.
+    pub room_type: Option<RoomTypeId>,
+    /// Only these nights.
+    pub nights: Option<StayRange>,
+    /// Only these weekdays.
+    pub weekdays: Weekdays,
+    /// Only so many days ahead or more.
+    pub lead_days_min: Option<i32>,
+    /// Only so many days ahead or fewer.
+    pub lead_days_max: Option<i32>,
+    /// What it does.
+    pub kind: BufferKind,
+}
+
+/// What a buffer rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferKind {
+    /// Tells so many rooms fewer.
+    KeepBack(i32),
+    /// Tells 0 when so many or fewer are left.
+    CloseAt(i32),
+}
+
+/// Creates or changes a property; says whether it is new.
+pub async fn put_property(
+    _ledger: &Ledger,
+    _by: &By,
+    _code: &str,
+    _setup: PropertySetup,
+    _version: Option<i64>,
+) -> Result<Result<(Property, bool), Refusal>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// The property of a code.
+pub async fn property(_ledger: &Ledger, _code: &str) -> Result<Option<Property>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// All properties in order of id, after `after`.
+pub async fn properties(
+    _ledger: &Ledger,
+    _after: Option<PropertyId>,
+    _limit: u32,
+) -> Result<Vec<Property>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Creates or changes a room type; a cut below what is taken needs a force. A new type's nights
+/// are born up to the horizon.
+pub async fn put_room_type(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _by: &By,
+    _code: &str,
+    _setup: RoomTypeSetup,
+    _version: Option<i64>,
+    _force: Option<Forced>,
+    _dry_run: bool,
+) -> Result<Result<RoomTypeChange, Refusal>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// The room types of a property, in order of code.
+pub async fn room_types(
+    _ledger: &Ledger,
+    _property: PropertyId,
+) -> Result<Vec<RoomType>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Creates or changes a physical room; once rooms are listed their number is the type's count.
+pub async fn put_room(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _by: &By,
+    _code: &str,
+    _room: Room,
+    _version: Option<i64>,
+    _force: Option<Forced>,
+) -> Result<Result<(Room, bool), Refusal>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Replaces the blocks of a room: stay, kind (`out_of_order`, `owner`, `house_use`), reason. What is
+/// blocked counts as out of order on its nights.
+pub async fn put_blocks(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _by: &By,
+    _code: &str,
+    _blocks: Vec<(StayRange, String, Option<String>)>,
+) -> Result<Result<Room, Refusal>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// The rooms of a property, in order of code.
+pub async fn rooms(_ledger: &Ledger, _property: PropertyId) -> Result<Vec<Room>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Creates or changes a rate plan.
+pub async fn put_rate_plan(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _by: &By,
+    _code: &str,
+    _setup: RatePlanSetup,
+    _version: Option<i64>,
+) -> Result<Result<(RatePlan, bool), Refusal>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// The rate plans of a property, in order of code.
+pub async fn rate_plans(
+    _ledger: &Ledger,
+    _property: PropertyId,
+) -> Result<Vec<RatePlan>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// An account with what the ledger keeps beside the model's fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountRow {
+    /// The account.
+    pub account: Account,
+    /// Counts changes.
+    pub version: i64,
+    /// Since when in this state.
+    pub state_since: jiff::Timestamp,
+    /// Why.
+    pub state_reason: Option<String>,
+    /// What was sold before has been imported, or waived.
+    pub import_done: bool,
+}
+
+/// Creates (in `setup`) or changes an account; `channel` is its connection's.
+pub async fn put_account(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _by: &By,
+    _code: &str,
+    _connection: ConnectionId,
+    _channel: &str,
+    _hotel_code: &str,
+    _settings: AccountSettings,
+    _version: Option<i64>,
+) -> Result<Result<(AccountRow, bool), Refusal>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// The accounts of a property, in order of code.
+pub async fn accounts(
+    _ledger: &Ledger,
+    _property: PropertyId,
+) -> Result<Vec<AccountRow>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Every account of every property.
+pub async fn all_accounts(_ledger: &Ledger) -> Result<Vec<AccountRow>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Moves an account to another state, with its reason; raises the rules version and writes a rate
+/// change over the whole horizon so that the feed marks it.
+pub async fn set_account_state(
+    _ledger: &Ledger,
+    _account: AccountId,
+    _by: &By,
+    _state: AccountState,
+    _reason: Option<&str>,
+) -> Result<(), LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Says that what was sold before has been imported, or that a person waived it.
+pub async fn set_import_done(
+    _ledger: &Ledger,
+    _account: AccountId,
+    _by: &By,
+) -> Result<(), LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Removes an account that is closed and told so.
+pub async fn remove_account(
+    _ledger: &Ledger,
+    _account: AccountId,
+    _by: &By,
+) -> Result<(), LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Replaces the mappings of an account. The pair of remote codes is unique, a remote room belongs
+/// to one type.
+pub async fn put_mappings(
+    _ledger: &Ledger,
+    _account: AccountId,
+    _by: &By,
+    _mappings: Vec<MappingSetup>,
+) -> Result<Result<Vec<MappingSetup>, Refusal>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// The mappings of an account by codes.
+pub async fn mapping_codes(
+    _ledger: &Ledger,
+    _account: AccountId,
+) -> Result<Vec<MappingSetup>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// The mappings of an account by ids, and its fallback type.
+pub async fn mappings(
+    _ledger: &Ledger,
+    _account: AccountId,
+) -> Result<(Vec<ChannelMapping>, Option<RoomTypeId>), LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Replaces the buffer rules of a property.
+pub async fn put_buffer_rules(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _by: &By,
+    _rules: Vec<BufferRule>,
+) -> Result<Result<Vec<BufferRule>, Refusal>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// The buffer rules of a property.
+pub async fn buffer_rules(
+    _ledger: &Ledger,
+    _property: PropertyId,
+) -> Result<Vec<BufferRule>, LedgerError> {
+    Err(LedgerError::Closing)
+}

@@ -1,0 +1,190 @@
+//! Reservations: the two doors, the verbs of staff, and what is read of them.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomStayId};
+use keyrack_model::reservation::{Guest, ReservationRevision, Source, Status};
+use serde::{Deserialize, Serialize};
+
+use crate::command::{Answer, Asked, By, Command, Receipt};
+use crate::decide::refusal::Refusal;
+use crate::decide::state::Reservation;
+use crate::error::LedgerError;
+use crate::handle::Ledger;
+
+/// Records what a channel says is true. Never refused for want of rooms, mapping, price or data.
+pub async fn record(
+    ledger: &Ledger,
+    by: By,
+    revision: ReservationRevision,
+) -> Result<Receipt, LedgerError> {
+    let property = revision.property;
+    let asked = Asked::new(property, by.into(), Command::Record(Box::new(revision)));
+    ledger.ask(asked).await?.map_err(|refusal| {
+        LedgerError::Unreadable(format!("a fact was refused: {}", refusal.code()))
+    })
+}
+
+/// Asks any command; wishes, confirms, cancels and the rest.
+pub async fn ask(ledger: &Ledger, asked: Asked) -> Result<Answer, LedgerError> {
+    ledger.ask(asked).await
+}
+
+/// A reservation with its guests: what an answer of the API is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folio {
+    /// The reservation.
+    pub reservation: Reservation,
+    /// Who comes. Personal data.
+    pub guest: Guest,
+    /// Name per room stay. Personal data.
+    pub room_guests: Vec<(RoomStayId, keyrack_model::reservation::GuestName)>,
+    /// Staff's note.
+    pub note: Option<String>,
+    /// The guest's remarks. Personal data.
+    pub remarks: Vec<keyrack_model::reservation::GuestName>,
+    /// Room codes by room stay.
+    pub assigned: Vec<(RoomStayId, String)>,
+    /// The database's clock at the read.
+    pub now: Timestamp,
+}
+
+/// One reservation, or `None`.
+pub async fn load(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _id: ReservationId,
+) -> Result<Option<Folio>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Which reservations a list shows; every `None` lets all through.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Of these states.
+    pub status: Vec<Status>,
+    /// Arriving in `from..to`.
+    pub arrival_from: Option<Date>,
+    /// Arriving before.
+    pub arrival_to: Option<Date>,
+    /// Departing in `from..to`.
+    pub departure_from: Option<Date>,
+    /// Departing before.
+    pub departure_to: Option<Date>,
+    /// Sleeping here on this night.
+    pub staying_on: Option<Date>,
+    /// From there.
+    pub source: Option<Source>,
+    /// Through this listing.
+    pub account: Option<AccountId>,
+    /// Number, channel reference, owner, or the beginning of a guest's name.
+    pub q: Option<String>,
+    /// Only after this id, in order of id (which is order of creation).
+    pub after: Option<ReservationId>,
+    /// At most so many; at most 500.
+    pub limit: u32,
+}
+
+/// A page of reservations in order of id.
+pub async fn list(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _filter: &Filter,
+) -> Result<Vec<Folio>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// One line of the ledger, for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryLine {
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: String,
+    /// The request that brought it.
+    pub request_id: Option<String>,
+    /// Unique per command.
+    pub command_id: uuid::Uuid,
+    /// What.
+    pub kind: String,
+    /// Of which reservation.
+    pub reservation: Option<ReservationId>,
+    /// And which version of it.
+    pub version: Option<i64>,
+    /// Code of the room type.
+    pub room_type: Option<String>,
+    /// First night.
+    pub from: Option<Date>,
+    /// End of the nights.
+    pub to: Option<Date>,
+    /// Rooms moved; 0 tells only.
+    pub quantity: i32,
+    /// From which pool.
+    pub from_pool: Option<String>,
+    /// To which pool.
+    pub to_pool: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Everything that was written of a reservation, in order.
+pub async fn entries(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _id: ReservationId,
+) -> Result<Vec<EntryLine>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Puts a room stay into a room (`Some`) or takes it out (`None`); an automatic choice with
+/// `Some("")` is no code, so [`AutoRoom`] says so.
+pub async fn assign(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _by: By,
+    _id: ReservationId,
+    _room_stay: RoomStayId,
+    _room: AutoRoom,
+    _version: Option<i64>,
+) -> Result<Result<(), Refusal>, LedgerError> {
+    Err(LedgerError::Closing)
+}
+
+/// Which room a stay gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AutoRoom {
+    /// This one, by code.
+    Room(String),
+    /// Any that is free for the whole stay.
+    Any,
+    /// None: the room becomes free.
+    Nothing,
+}
+
+/// The desk's sheet of a day.
+#[derive(Clone, Debug)]
+pub struct DaySheet {
+    /// The day.
+    pub date: Date,
+    /// Who arrives.
+    pub arrivals: Vec<Folio>,
+    /// Who leaves.
+    pub departures: Vec<Folio>,
+    /// Who sleeps here and came before.
+    pub in_house: Vec<Folio>,
+    /// Whose departure is past and who did not check out.
+    pub overdue: Vec<Folio>,
+    /// Who arrives without a room.
+    pub unassigned: Vec<Folio>,
+    /// Room type code and rooms beyond what can be slept in tonight.
+    pub oversold: Vec<(String, i32)>,
+}
+
+/// The desk's sheet of a day.
+pub async fn day_sheet(
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _date: Date,
+) -> Result<DaySheet, LedgerError> {
+    Err(LedgerError::Closing)
+}
