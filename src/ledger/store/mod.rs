@@ -1,1 +1,3 @@
 //! SQL, one file per table family.
+
+pub(crate) mod rate;
