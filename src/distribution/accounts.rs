@@ -1,0 +1,1 @@
+//! Accounts as staff see them: state, lag, what was told.

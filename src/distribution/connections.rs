@@ -1,0 +1,1 @@
+//! Connections: one login at a channel, for one hotel or many.

@@ -1,0 +1,1 @@
+//! Where push channels deliver.

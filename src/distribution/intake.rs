@@ -1,0 +1,1 @@
+//! Bytes in, raw log, parse, map, ledger, receipts.

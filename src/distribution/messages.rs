@@ -1,0 +1,1 @@
+//! The raw messages, for people: listed, shown, replayed.

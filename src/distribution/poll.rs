@@ -1,0 +1,8 @@
+//! The loop of `poll`.
+
+use crate::handle::Distribution;
+
+/// Runs until the engine stops.
+pub(crate) async fn run(distribution: Distribution) {
+    distribution.inner.cancel.cancelled().await;
+}

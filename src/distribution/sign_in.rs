@@ -1,0 +1,1 @@
+//! Signing in: what it learned is kept, sealed.

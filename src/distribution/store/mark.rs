@@ -1,0 +1,1 @@
+//! The marks: which cells must be told.

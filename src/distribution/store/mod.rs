@@ -1,0 +1,9 @@
+//! SQL, one file per table family. Row structs stay private to their file.
+
+pub(crate) mod connection;
+pub(crate) mod mark;
+pub(crate) mod message;
+pub(crate) mod notice;
+pub(crate) mod poll;
+pub(crate) mod told;
+pub(crate) mod webhook;

@@ -1,0 +1,232 @@
+//! The only place that calls out over HTTP: time-outs, size limits, TLS; no redirect is followed.
+//!
+//! Nothing of a message is logged here: neither headers nor bodies, nor the address, which may
+//! carry a key.
+
+mod guard;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keyrack_model::adapter::{Method, Outbound, Reply};
+use reqwest::redirect::Policy;
+use reqwest::{Client, RequestBuilder, Response};
+use thiserror::Error;
+
+use crate::error::DistributionError;
+use crate::settings::Settings;
+use crate::transport::guard::{GuardedResolver, PrivateTargetError, is_private};
+
+/// Sends what adapters render, and webhooks.
+pub struct Transport {
+    open: Client,
+    guarded: Client,
+    private_targets: bool,
+    reply_bytes_max: usize,
+}
+
+/// Why no answer came.
+#[derive(Debug, Error)]
+pub enum TransportError {
+    /// The address is none that can be called.
+    #[error("the address cannot be called")]
+    BadAddress,
+    /// The address leads into a private network, and that is not allowed.
+    #[error("the address leads into a private network")]
+    PrivateTarget,
+    /// No connection came about: refused, no such name, no TLS, or no answer to the first knock.
+    #[error("no connection could be made")]
+    NotConnected(#[source] reqwest::Error),
+    /// No answer, or not all of it, within the time allowed.
+    #[error("no answer within {seconds} s")]
+    TimedOut {
+        /// How long it was waited for.
+        seconds: u32,
+    },
+    /// The connection broke before the answer was whole.
+    #[error("the connection broke before the answer was whole")]
+    Broken(#[source] reqwest::Error),
+    /// The answer is longer than allowed and was cut off.
+    #[error("the answer is longer than {bytes_max} bytes and was cut off")]
+    TooLarge {
+        /// The limit.
+        bytes_max: usize,
+        /// How the answer begins, for the raw log.
+        beginning: Beginning,
+    },
+}
+
+/// The first bytes of an answer that was cut off: never shown by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Beginning(pub Vec<u8>);
+
+impl fmt::Debug for Beginning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Beginning({} bytes)", self.0.len())
+    }
+}
+
+impl TransportError {
+    /// Whether the other side may have done what the message asked for all the same.
+    pub fn may_have_been_applied(&self) -> bool {
+        match self {
+            Self::BadAddress | Self::PrivateTarget | Self::NotConnected(_) => false,
+            Self::TimedOut { .. } | Self::Broken(_) | Self::TooLarge { .. } => true,
+        }
+    }
+}
+
+impl Transport {
+    /// The clients, once for the process.
+    ///
+    /// # Errors
+    ///
+    /// Where TLS cannot be set up.
+    pub fn new(settings: &Settings) -> Result<Self, DistributionError> {
+        let builder = || {
+            Client::builder()
+                .connect_timeout(Duration::from_millis(settings.connect_timeout_ms.into()))
+                .redirect(Policy::none())
+                .gzip(true)
+                .user_agent(concat!("keyrack/", env!("CARGO_PKG_VERSION")))
+        };
+        let refused = |error: reqwest::Error| DistributionError::Settings(error.to_string());
+        Ok(Self {
+            open: builder().build().map_err(refused)?,
+            guarded: builder()
+                .no_proxy()
+                .dns_resolver(Arc::new(GuardedResolver))
+                .build()
+                .map_err(refused)?,
+            private_targets: settings.private_webhook_targets,
+            reply_bytes_max: settings.reply_bytes_max,
+        })
+    }
+
+    /// Sends a message to a channel.
+    ///
+    /// # Errors
+    ///
+    /// Every way in which no whole answer came.
+    pub async fn send(&self, outbound: &Outbound) -> Result<Reply, TransportError> {
+        self.exchange(&self.open, outbound).await
+    }
+
+    /// Sends to an address that a customer chose: private, loopback and link-local targets are
+    /// refused unless the settings allow them, also where a public name resolves to one.
+    ///
+    /// # Errors
+    ///
+    /// Every way in which no whole answer came.
+    pub async fn send_guarded(&self, outbound: &Outbound) -> Result<Reply, TransportError> {
+        if self.private_targets {
+            return self.exchange(&self.open, outbound).await;
+        }
+        // The resolver is not asked for literal addresses.
+        let url = reqwest::Url::parse(&outbound.url).map_err(|_| TransportError::BadAddress)?;
+        let host = url.host_str().ok_or(TransportError::BadAddress)?;
+        let literal = host.trim_start_matches('[').trim_end_matches(']');
+        if literal.parse::<IpAddr>().is_ok_and(is_private) {
+            return Err(TransportError::PrivateTarget);
+        }
+        self.exchange(&self.guarded, outbound).await
+    }
+
+    async fn exchange(
+        &self,
+        client: &Client,
+        outbound: &Outbound,
+    ) -> Result<Reply, TransportError> {
+        let request = request(client, outbound)?;
+        let sent = request
+            .send()
+            .await
+            .map_err(|error| sort(error, outbound.timeout_seconds))?;
+        self.read(sent, outbound.timeout_seconds).await
+    }
+
+    /// Reads the answer piece by piece, so that one that is too long is never held.
+    async fn read(&self, mut response: Response, seconds: u32) -> Result<Reply, TransportError> {
+        let status = response.status().as_u16();
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| {
+                let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+                (name.as_str().to_owned(), value)
+            })
+            .collect();
+        let mut body = Vec::new();
+        while let Some(piece) = response
+            .chunk()
+            .await
+            .map_err(|error| sort(error, seconds))?
+        {
+            if body.len() + piece.len() > self.reply_bytes_max {
+                body.extend_from_slice(&piece);
+                body.truncate(BEGINNING_BYTES.min(self.reply_bytes_max));
+                return Err(TransportError::TooLarge {
+                    bytes_max: self.reply_bytes_max,
+                    beginning: Beginning(body),
+                });
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(Reply {
+            status,
+            headers,
+            body,
+        })
+    }
+}
+
+fn request(client: &Client, outbound: &Outbound) -> Result<RequestBuilder, TransportError> {
+    let url = reqwest::Url::parse(&outbound.url).map_err(|_| TransportError::BadAddress)?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(TransportError::BadAddress);
+    }
+    let mut request = match outbound.method {
+        Method::Get => client.get(url),
+        Method::Post => client.post(url).body(outbound.body.clone()),
+    };
+    for (name, value) in &outbound.headers {
+        request = request.header(name, value);
+    }
+    let seconds = outbound.timeout_seconds.max(1);
+    Ok(request.timeout(Duration::from_secs(seconds.into())))
+}
+
+/// Sorts a failure by whether the message may have arrived. The address is taken out of it.
+fn sort(error: reqwest::Error, seconds: u32) -> TransportError {
+    let error = error.without_url();
+    if error.is_builder() {
+        TransportError::BadAddress
+    } else if is_private_target(&error) {
+        TransportError::PrivateTarget
+    } else if error.is_connect() {
+        TransportError::NotConnected(error)
+    } else if error.is_timeout() {
+        TransportError::TimedOut { seconds }
+    } else {
+        TransportError::Broken(error)
+    }
+}
+
+fn is_private_target(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<PrivateTargetError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// What the raw log keeps of an answer that was cut off.
+const BEGINNING_BYTES: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+//! Answers of every unfriendly kind, from a server of our own.
