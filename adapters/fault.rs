@@ -1,0 +1,32 @@
+//! What could not be read, in the shape that the engine keeps and shows.
+
+use keyrack_model::adapter::{ParseFault, Parsed};
+
+/// Characters of the offending piece that are kept.
+const RAW_CHARS_MAX: usize = 500;
+
+/// A piece that could not be read. `masked` has no card data in it.
+pub(crate) fn fault(
+    at: impl Into<String>,
+    why: impl Into<String>,
+    masked: &str,
+    reference: Option<&str>,
+) -> ParseFault {
+    ParseFault {
+        at: at.into(),
+        why: why.into(),
+        raw: masked.chars().take(RAW_CHARS_MAX).collect(),
+        reference: reference.map(str::to_owned),
+    }
+}
+
+/// A message of which nothing was taken.
+pub(crate) fn unreadable(why: impl Into<String>, masked: &[u8]) -> Parsed {
+    let head = &masked[..masked.len().min(4 * RAW_CHARS_MAX)];
+    let head = String::from_utf8_lossy(head);
+    Parsed {
+        is_unreadable: true,
+        faults: vec![fault("message", why, &head, None)],
+        ..Parsed::default()
+    }
+}

@@ -1,0 +1,214 @@
+//! OTA_HotelAvailNotifRQ: booking limits, open and closed, arrivals, departures, lengths of stay.
+
+use std::collections::HashMap;
+
+use keyrack_model::ari::AriSpan;
+use keyrack_model::stay::StayRange;
+
+use super::message::{EndRule, NAMESPACE};
+use crate::xml::Element;
+use crate::xml::write::Writer;
+
+/// One aspect of one span; what a message leaves out stays as it is at the channel.
+pub(crate) enum Aspect {
+    /// Rooms still sellable.
+    Limit(i32),
+    /// For sale, arrivals or departures: open or closed.
+    Switch(Switch, bool),
+    /// Shortest stay that touches the night.
+    Through {
+        /// Nights.
+        min: i32,
+    },
+    /// Stays that arrive on the night.
+    Arriving {
+        /// Nights at least.
+        min: i32,
+        /// Nights at most.
+        max: i32,
+    },
+}
+
+/// What is opened and closed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Switch {
+    /// The sale.
+    Sale,
+    /// Arrivals.
+    Arrival,
+    /// Departures.
+    Departure,
+}
+
+/// An aspect of a span, ready to be written.
+pub(crate) struct Status<'a> {
+    /// Names this element in the channel's answer; from 1.
+    pub(crate) locator: usize,
+    pub(crate) nights: StayRange,
+    pub(crate) room: &'a str,
+    pub(crate) rate: Option<&'a str>,
+    pub(crate) aspect: Aspect,
+}
+
+/// Writes a message for one hotel. `version` is the channel's own.
+pub(crate) fn write(hotel: &str, version: &str, end: EndRule, statuses: &[Status<'_>]) -> Vec<u8> {
+    let attributes = [("xmlns", NAMESPACE), ("Version", version)];
+    Writer::message("OTA_HotelAvailNotifRQ", &attributes, |w| {
+        w.element("AvailStatusMessages", &[("HotelCode", hotel)], |w| {
+            for status in statuses {
+                write_status(w, end, status);
+            }
+        });
+    })
+}
+
+fn write_status(w: &mut Writer, end: EndRule, status: &Status<'_>) {
+    let locator = status.locator.to_string();
+    let limit;
+    let mut attributes = vec![("LocatorID", locator.as_str())];
+    if let Aspect::Limit(rooms) = status.aspect {
+        limit = rooms.to_string();
+        attributes.insert(0, ("BookingLimit", &limit));
+        attributes.insert(1, ("BookingLimitMessageType", "SetLimit"));
+    }
+    w.element("AvailStatusMessage", &attributes, |w| {
+        write_control(w, end, status.nights, status.room, status.rate);
+        match status.aspect {
+            Aspect::Limit(_) => {}
+            Aspect::Switch(switch, open) => {
+                let state = ("Status", if open { "Open" } else { "Close" });
+                match switch {
+                    Switch::Sale => w.empty("RestrictionStatus", &[state]),
+                    Switch::Arrival => {
+                        w.empty("RestrictionStatus", &[("Restriction", "Arrival"), state]);
+                    }
+                    Switch::Departure => {
+                        w.empty("RestrictionStatus", &[("Restriction", "Departure"), state]);
+                    }
+                }
+            }
+            Aspect::Through { min } => {
+                w.element("LengthsOfStay", &[], |w| length(w, "SetMinLOS", min));
+            }
+            Aspect::Arriving { min, max } => {
+                w.element("LengthsOfStay", &[("ArrivalDateBased", "true")], |w| {
+                    length(w, "SetMinLOS", min);
+                    length(w, "SetMaxLOS", max);
+                });
+            }
+        }
+    });
+}
+
+fn length(w: &mut Writer, kind: &str, nights: i32) {
+    let nights = nights.to_string();
+    let attributes = [
+        ("Time", nights.as_str()),
+        ("TimeUnit", "Day"),
+        ("MinMaxMessageType", kind),
+    ];
+    w.empty("LengthOfStay", &attributes);
+}
+
+/// The nights, room and rate that a message speaks of.
+pub(crate) fn write_control(
+    w: &mut Writer,
+    end: EndRule,
+    nights: StayRange,
+    room: &str,
+    rate: Option<&str>,
+) {
+    let (start, end) = end.write(nights);
+    let mut attributes = vec![
+        ("Start", start.as_str()),
+        ("End", &end),
+        ("InvTypeCode", room),
+    ];
+    attributes.extend(rate.map(|rate| ("RatePlanCode", rate)));
+    w.empty("StatusApplicationControl", &attributes);
+}
+
+/// What such a message says, span by span; a limit always speaks of the room. Errors are
+/// sentences that name the element by its number.
+pub(crate) fn read(root: &Element, end: EndRule) -> (Vec<AriSpan>, Vec<String>) {
+    let mut spans = Spans::default();
+    let mut faults = Vec::new();
+    let messages = root.every(&["AvailStatusMessages", "AvailStatusMessage"]);
+    for (number, message) in messages.into_iter().enumerate() {
+        if let Err(why) = read_status(message, end, &mut spans) {
+            faults.push(format!("AvailStatusMessage {}: {why}", number + 1));
+        }
+    }
+    (spans.list, faults)
+}
+
+fn read_status(message: &Element, end: EndRule, spans: &mut Spans) -> Result<(), String> {
+    let control = message
+        .child("StatusApplicationControl")
+        .ok_or("StatusApplicationControl is missing")?;
+    let nights = end.read(control)?;
+    let room = control
+        .attribute("InvTypeCode")
+        .ok_or("InvTypeCode is missing")?;
+    let rate = control.attribute("RatePlanCode");
+    if let Some(limit) = message.attribute("BookingLimit") {
+        let rooms = limit.parse().ok().filter(|rooms| *rooms >= 0);
+        let rooms: i32 = rooms.ok_or_else(|| format!("BookingLimit {limit:?} is no number"))?;
+        spans.of(nights, room, None).values.rooms = Some(rooms);
+    }
+    if let Some(status) = message.child("RestrictionStatus") {
+        let closed = match status.attribute("Status") {
+            Some("Close") => true,
+            Some("Open") => false,
+            other => return Err(format!("Status {other:?} is neither Open nor Close")),
+        };
+        let values = &mut spans.of(nights, room, rate).values;
+        match status.attribute("Restriction") {
+            None | Some("Master") => values.closed = closed,
+            Some("Arrival") => values.restrictions.closed_to_arrival = closed,
+            Some("Departure") => values.restrictions.closed_to_departure = closed,
+            Some(other) => return Err(format!("Restriction {other:?} is not known")),
+        }
+    }
+    if let Some(lengths) = message.child("LengthsOfStay") {
+        let arriving = matches!(lengths.attribute("ArrivalDateBased"), Some("true" | "1"));
+        for length in lengths.children("LengthOfStay") {
+            let time = length.attribute("Time").and_then(|time| time.parse().ok());
+            let time: i32 = time.ok_or("LengthOfStay needs Time, a number of nights")?;
+            let restrictions = &mut spans.of(nights, room, rate).values.restrictions;
+            let min = (time > 1).then_some(time);
+            match (length.attribute("MinMaxMessageType"), arriving) {
+                (Some("SetMinLOS"), true) => restrictions.min_stay_arrival = min,
+                (Some("SetMinLOS"), false) => restrictions.min_stay_through = min,
+                (Some("SetMaxLOS"), _) => restrictions.max_stay = (time > 0).then_some(time),
+                (other, _) => return Err(format!("MinMaxMessageType {other:?} is not known")),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Spans in the order in which they are first spoken of.
+#[derive(Default)]
+pub(crate) struct Spans {
+    pub(crate) list: Vec<AriSpan>,
+    places: HashMap<(StayRange, String, Option<String>), usize>,
+}
+
+impl Spans {
+    /// The span of these nights, room and rate.
+    pub(crate) fn of(&mut self, nights: StayRange, room: &str, rate: Option<&str>) -> &mut AriSpan {
+        let rate = rate.map(str::to_owned);
+        let key = (nights, room.to_owned(), rate.clone());
+        let place = *self.places.entry(key).or_insert_with(|| {
+            self.list.push(AriSpan {
+                nights,
+                channel_room_code: room.to_owned(),
+                channel_rate_code: rate,
+                values: Default::default(),
+            });
+            self.list.len() - 1
+        });
+        &mut self.list[place]
+    }
+}

@@ -1,0 +1,239 @@
+//! What all messages share: namespace, success, errors and warnings, dates, instants, amounts.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use keyrack_model::money::{Currency, Money};
+use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days};
+
+use crate::xml::Element;
+
+/// The namespace of every release.
+pub(crate) const NAMESPACE: &str = "http://www.opentravel.org/OTA/2003/05";
+
+/// Whether the end of a range of nights is a night itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndRule {
+    /// The last night.
+    IsNight,
+}
+
+impl EndRule {
+    /// Start and end as they are written.
+    pub(crate) fn write(self, nights: StayRange) -> (String, String) {
+        let end = match self {
+            Self::IsNight => plus_days(nights.departure(), -1),
+        };
+        (nights.arrival().to_string(), end.to_string())
+    }
+
+    /// The nights between a written start and end.
+    pub(crate) fn read(self, control: &Element) -> Result<StayRange, String> {
+        let start = required_date(control, "Start")?;
+        let end = required_date(control, "End")?;
+        let after = match self {
+            Self::IsNight => plus_days(end, 1),
+        };
+        Stay::new(start, after).ok_or_else(|| {
+            format!("End {end} must not lie before Start {start}, nor years after it")
+        })
+    }
+}
+
+/// A date that must be there.
+pub(crate) fn required_date(element: &Element, name: &str) -> Result<StayDate, String> {
+    let text = element
+        .attribute(name)
+        .ok_or_else(|| format!("{} needs {name}, a date such as 2030-03-01", element.name))?;
+    date(text).ok_or_else(|| format!("{name} {text:?} is no date of the calendar"))
+}
+
+/// A civil date; a time after it is dropped.
+pub(crate) fn date(text: &str) -> Option<StayDate> {
+    let day = match text.split_once('T') {
+        Some((day, _)) => day,
+        None => text,
+    };
+    let digits = day.len() == 10 && day.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    digits.then(|| day.parse().ok()).flatten()
+}
+
+/// An instant; without an offset it is taken as UTC.
+pub(crate) fn instant(text: &str) -> Option<Timestamp> {
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Some(instant);
+    }
+    let local: DateTime = text.parse().ok()?;
+    let zoned = local.to_zoned(TimeZone::UTC).ok()?;
+    Some(zoned.timestamp())
+}
+
+/// `AmountAfterTax` (or, where that is missing, `AmountBeforeTax`) in its currency: a plain
+/// decimal, or an integer with `DecimalPlaces`. `None` where it is missing or no amount: prices
+/// are kept as they come and never cost a guest the room.
+pub(crate) fn amount(element: &Element) -> Option<Money> {
+    ["AmountAfterTax", "AmountBeforeTax"]
+        .iter()
+        .find_map(|name| money(element, name))
+}
+
+/// An amount under a name of its own.
+pub(crate) fn money(element: &Element, name: &str) -> Option<Money> {
+    let text = element.attribute(name)?;
+    let currency = Currency::from_code(element.attribute("CurrencyCode")?)?;
+    let places: Option<u32> = element
+        .attribute("DecimalPlaces")
+        .and_then(|places| places.parse().ok());
+    match (places, text.parse::<i64>()) {
+        (Some(places), Ok(integer)) => Money::from_scaled(integer, places, currency),
+        _ => Money::from_decimal(text, currency),
+    }
+}
+
+/// Success, warnings and errors of an answer.
+#[derive(Default)]
+pub(crate) struct Answer {
+    /// The element Success is there.
+    pub(crate) success: bool,
+    pub(crate) errors: Vec<Notice>,
+    pub(crate) warnings: Vec<Notice>,
+}
+
+/// An error or a warning.
+#[derive(Clone)]
+pub(crate) struct Notice {
+    /// Table EWT: 3 business rule, 11 advisory, 13 application error.
+    #[allow(dead_code)]
+    pub(crate) kind: Option<String>,
+    /// Table ERR, or the partner's own.
+    pub(crate) code: Option<String>,
+    /// Which record it speaks of.
+    pub(crate) record: Option<String>,
+    /// A demand, in AlpineBits.
+    #[allow(dead_code)]
+    pub(crate) status: Option<String>,
+    /// In words.
+    pub(crate) words: String,
+}
+
+impl Notice {
+    fn read(element: &Element) -> Self {
+        let owned = |name: &str| element.attribute(name).map(str::to_owned);
+        let words = [element.text(), element.attribute("ShortText").unwrap_or("")]
+            .into_iter()
+            .find(|words| !words.is_empty());
+        Self {
+            kind: owned("Type"),
+            code: owned("Code"),
+            record: owned("RecordID").or_else(|| owned("LocatorID")),
+            status: owned("Status"),
+            words: words.unwrap_or_default().chars().take(500).collect(),
+        }
+    }
+
+    /// Code and words for staff.
+    pub(crate) fn why(&self) -> String {
+        match (self.code.as_deref(), self.words.as_str()) {
+            (Some(code), "") => format!("code {code}"),
+            (Some(code), words) => format!("{words} (code {code})"),
+            (None, "") => "no reason was given".to_owned(),
+            (None, words) => words.to_owned(),
+        }
+    }
+}
+
+/// Reads success, warnings and errors below an outermost element.
+pub(crate) fn answer(root: &Element) -> Answer {
+    let notices =
+        |path: &[&str]| -> Vec<Notice> { root.every(path).into_iter().map(Notice::read).collect() };
+    Answer {
+        success: root.child("Success").is_some(),
+        errors: notices(&["Errors", "Error"]),
+        warnings: notices(&["Warnings", "Warning"]),
+    }
+}
+
+/// All reasons in one line.
+pub(crate) fn reasons(notices: &[Notice]) -> String {
+    let each: Vec<String> = notices.iter().take(20).map(Notice::why).collect();
+    each.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml;
+
+    fn element(message: &str) -> Element {
+        xml::read(message.as_bytes()).expect("a message").root
+    }
+
+    #[test]
+    fn amounts_come_as_integers_with_places_or_as_decimals() {
+        for (attributes, money) in [
+            (
+                "AmountAfterTax='14850' CurrencyCode='EUR' DecimalPlaces='2'",
+                Some("148.50 EUR"),
+            ),
+            (
+                "AmountAfterTax='14850' CurrencyCode='JPY' DecimalPlaces='0'",
+                Some("14850 JPY"),
+            ),
+            (
+                "AmountAfterTax='148.5' CurrencyCode='EUR'",
+                Some("148.50 EUR"),
+            ),
+            (
+                "AmountAfterTax='299' CurrencyCode='EUR'",
+                Some("299.00 EUR"),
+            ),
+            (
+                "AmountBeforeTax='100.00' CurrencyCode='USD'",
+                Some("100.00 USD"),
+            ),
+            (
+                "AmountAfterTax='148.50' CurrencyCode='EUR' DecimalPlaces='2'",
+                Some("148.50 EUR"),
+            ),
+            ("AmountAfterTax='a lot' CurrencyCode='EUR'", None),
+            ("AmountAfterTax='1' CurrencyCode='XYZ'", None),
+            ("AmountAfterTax='1'", None),
+        ] {
+            let read = amount(&element(&format!("<Total {attributes}/>")));
+            assert_eq!(
+                read.map(|m| m.to_string()).as_deref(),
+                money,
+                "{attributes}"
+            );
+        }
+    }
+
+    #[test]
+    fn instants_come_with_and_without_an_offset() {
+        for text in [
+            "2030-01-05T10:11:12Z",
+            "2030-01-05T11:11:12+01:00",
+            "2030-01-05T10:11:12",
+        ] {
+            let read = instant(text).expect(text);
+            assert_eq!(read.to_string(), "2030-01-05T10:11:12Z", "{text}");
+        }
+        assert_eq!(instant("yesterday"), None);
+    }
+
+    #[test]
+    fn impossible_dates_are_no_dates() {
+        for text in [
+            "2027-02-30",
+            "2027-2-3",
+            "03/01/2027",
+            "",
+            "2027-02-3x",
+            "20270203",
+        ] {
+            assert_eq!(date(text), None, "{text}");
+        }
+        assert!(date("2028-02-29").is_some());
+        assert!(date("2028-02-29T12:00:00").is_some());
+    }
+}

@@ -1,0 +1,101 @@
+//! The parts of a reservation that dialects share: who comes, how many, and their words.
+
+use keyrack_model::reservation::{Guest, GuestName};
+
+use crate::mask;
+use crate::xml::Element;
+
+/// More guests of a kind than any room holds; bounds what a hostile count can cost.
+const COUNT_MAX: i32 = 99;
+/// Characters of a remark that are kept.
+const REMARK_CHARS_MAX: usize = 4_000;
+const REMARKS_MAX: usize = 50;
+
+/// Adults, and the age of each child; `None` where no count is told at all. A guest with an age
+/// is a child, unless the age code says adult (10).
+pub(crate) fn guest_counts(stay: &Element) -> (Option<i32>, Vec<Option<i32>>) {
+    let counts = stay.every(&["GuestCounts", "GuestCount"]);
+    let told = !counts.is_empty();
+    let mut adults = 0;
+    let mut ages = Vec::new();
+    for count in counts {
+        let number = count.attribute("Count").and_then(|n| n.parse().ok());
+        let number: i32 = number.unwrap_or(1).clamp(0, COUNT_MAX);
+        let age: Option<i32> = count.attribute("Age").and_then(|age| age.parse().ok());
+        let is_adult = match count.attribute("AgeQualifyingCode") {
+            Some("10") => true,
+            Some("7" | "8") => false,
+            _ => age.is_none(),
+        };
+        if is_adult {
+            adults += number;
+        } else {
+            ages.extend((0..number).map(|_| age));
+        }
+    }
+    (told.then_some(adults), ages)
+}
+
+/// A customer: name, e-mail, telephone, language.
+pub(crate) fn customer(customer: &Element) -> Guest {
+    let email = customer.child("Email").map(Element::text);
+    let phone = customer
+        .children("Telephone")
+        .find_map(|telephone| telephone.attribute("PhoneNumber"));
+    let kept = |text: Option<&str>| {
+        text.filter(|text| !text.is_empty())
+            .map(|text| text.chars().take(200).collect())
+    };
+    Guest {
+        name: customer.child("PersonName").map(person).unwrap_or_default(),
+        email: kept(email),
+        phone: kept(phone),
+        language: kept(customer.attribute("Language")),
+    }
+}
+
+/// A name as one line.
+fn person(name: &Element) -> String {
+    let parts = ["GivenName", "MiddleName", "SurnamePrefix", "Surname"]
+        .iter()
+        .filter_map(|part| name.child(part))
+        .map(Element::text)
+        .filter(|part| !part.is_empty());
+    let parts: Vec<&str> = parts.collect();
+    mask::text(&parts.join(" ").chars().take(200).collect::<String>())
+}
+
+/// Remarks, without card numbers.
+#[derive(Default)]
+pub(crate) struct Remarks {
+    pub(crate) list: Vec<GuestName>,
+}
+
+impl Remarks {
+    /// Adds words, unless they are empty or were said before.
+    pub(crate) fn add(&mut self, words: &str) {
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words: String = mask::text(&words).chars().take(REMARK_CHARS_MAX).collect();
+        let known = self.list.iter().any(|known| known.0 == words);
+        if !words.is_empty() && !known && self.list.len() < REMARKS_MAX {
+            self.list.push(GuestName(words));
+        }
+    }
+
+    /// Adds comments and special requests below an element.
+    pub(crate) fn add_all(&mut self, element: &Element) {
+        for (list, each) in [
+            ("Comments", "Comment"),
+            ("SpecialRequests", "SpecialRequest"),
+        ] {
+            for comment in element.every(&[list, each]) {
+                for words in comment.all() {
+                    if matches!(words.name.as_str(), "Text" | "ListItem") {
+                        self.add(words.text());
+                    }
+                }
+                self.add(comment.text());
+            }
+        }
+    }
+}
