@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use keyrack_model::adapter::{Inbound, ParseFault, Parsed};
+use keyrack_model::ari::AriPush;
 use keyrack_model::money::Money;
 use keyrack_model::reservation::{Guest, GuestName, ReportedRoom, ReservationReport, RevisionKind};
 use keyrack_model::stay::{Stay, StayDate, plus_days};
 
 use super::render::END;
-use super::wire::{self, HotelReservation, Message, NAMES, POLL_LIMIT, Queue};
+use super::wire::{self, HotelReservation, MISSED, Message, NAMES, POLL_LIMIT, Queue};
 use crate::fault::{fault, unreadable};
 use crate::mask::mask;
 use crate::ota2003::message::{amount, date, instant, money, reasons, required_date};
@@ -28,7 +29,10 @@ pub(super) fn parse(inbound: &Inbound) -> Parsed {
         Err(fault) => return unreadable(fault.why, &masked),
     };
     let mut parsed = match wire::message(&document.root) {
-        Message::Reservations(queue, list) => reservations(&document, queue, &list),
+        Message::Reservations(queue, list) => {
+            let is_missed = inbound.topic == MISSED;
+            reservations(&document, Source { queue, is_missed }, &list)
+        }
         Message::Availability(root) => ari(avail_notif::read(root, END), &masked),
         Message::Rates(root) => ari(rate_amount_notif::read(root, END), &masked),
         Message::Answer(answer) if answer.errors.is_empty() => Parsed::default(),
@@ -71,26 +75,35 @@ fn refusal(errors: &[(Option<String>, String)]) -> String {
     format!("the channel refused: {}", each.join("; "))
 }
 
-fn ari((ari, faults): (Vec<keyrack_model::ari::AriSpan>, Vec<String>), masked: &[u8]) -> Parsed {
-    if faults.is_empty() {
-        return Parsed {
-            ari,
+fn ari(told: Result<AriPush, String>, masked: &[u8]) -> Parsed {
+    match told {
+        Ok(push) => Parsed {
+            ari: Some(push),
             ..Parsed::default()
-        };
+        },
+        Err(why) => unreadable(why, masked),
     }
-    unreadable(faults.join("; "), masked)
 }
 
-fn reservations(document: &Document, queue: Queue, list: &[HotelReservation<'_>]) -> Parsed {
+/// Where reservations come from.
+#[derive(Clone, Copy)]
+struct Source {
+    /// By the outermost element.
+    queue: Queue,
+    /// Among those that fell back to e-mail, states of both queues may stand together.
+    is_missed: bool,
+}
+
+fn reservations(document: &Document, source: Source, list: &[HotelReservation<'_>]) -> Parsed {
     let mut parsed = Parsed {
         has_more: list.len() >= POLL_LIMIT,
         ..Parsed::default()
     };
     for (number, reservation) in list.iter().enumerate() {
-        match report(queue, reservation) {
+        match report(source, reservation) {
             Ok(report) => parsed.reports.push(report),
             Err(why) => {
-                let broken = broken(document, queue, number, reservation, &why);
+                let broken = broken(document, source.queue, number, reservation, &why);
                 parsed.faults.push(broken);
             }
         }
@@ -132,9 +145,9 @@ fn reference<'a>(reservation: &HotelReservation<'a>) -> Result<&'a str, String> 
         .ok_or_else(|| "HotelReservationID needs ResID_Value, the booking number".to_owned())
 }
 
-fn report(queue: Queue, told: &HotelReservation<'_>) -> Result<ReservationReport, String> {
+fn report(source: Source, told: &HotelReservation<'_>) -> Result<ReservationReport, String> {
     let reference = reference(told)?;
-    let kind = kind(queue, told)?;
+    let kind = kind(source, told)?;
     let booker = booker(told);
     let sleepers = sleepers(told);
     let mut remarks = Remarks::default();
@@ -162,7 +175,7 @@ fn report(queue: Queue, told: &HotelReservation<'_>) -> Result<ReservationReport
         hotel_code: hotel_code.map(str::to_owned),
         reference: reference.to_owned(),
         kind,
-        order: order(queue, told),
+        order: order(kind, told),
         booked_at: booked_at(told),
         total: total.and_then(amount).or_else(|| rooms_total(&rooms)),
         rooms,
@@ -171,29 +184,41 @@ fn report(queue: Queue, told: &HotelReservation<'_>) -> Result<ReservationReport
         payment_model: is_virtual_card.then(|| "VCC".to_owned()),
         remarks: remarks.list,
         is_quote: false,
-        acknowledge_as: Some(queue.name().to_owned()),
+        acknowledge_as: Some(answered_in(source, kind).name().to_owned()),
     })
 }
 
 /// A new one may already be cancelled: the new queue tells the latest state of a booking whose
 /// first message was not acknowledged.
-fn kind(queue: Queue, told: &HotelReservation<'_>) -> Result<RevisionKind, String> {
-    let status = told.status.map(str::to_ascii_lowercase);
-    let cancelled = matches!(status.as_deref(), Some("cancel" | "cancelled" | "canceled"));
-    match (queue, told.room_stays.is_empty()) {
-        _ if cancelled => Ok(RevisionKind::Cancelled),
-        (Queue::Modified, true) => Ok(RevisionKind::Cancelled),
-        (Queue::Modified, false) => Ok(RevisionKind::Modified),
-        (Queue::New, false) => Ok(RevisionKind::New),
+fn kind(source: Source, told: &HotelReservation<'_>) -> Result<RevisionKind, String> {
+    let status = told.status.map(str::to_ascii_lowercase).unwrap_or_default();
+    match (source.queue, told.room_stays.is_empty()) {
+        _ if matches!(status.as_str(), "cancel" | "cancelled" | "canceled") => {
+            Ok(RevisionKind::Cancelled)
+        }
         (Queue::New, true) => Err("a new reservation needs at least one RoomStay".to_owned()),
+        (Queue::New, false) if source.is_missed && status == "modify" => Ok(RevisionKind::Modified),
+        (Queue::New, false) => Ok(RevisionKind::New),
+        (_, true) => Ok(RevisionKind::Cancelled),
+        (_, false) => Ok(RevisionKind::Modified),
+    }
+}
+
+/// The queue whose acknowledgement takes the reservation out. A missed cancellation is one of a
+/// booking that was told before, or of one that never was: only the channel knows.
+fn answered_in(source: Source, kind: RevisionKind) -> Queue {
+    match (source.queue, source.is_missed, kind) {
+        (Queue::New, true, RevisionKind::Cancelled) => Queue::Either,
+        (Queue::New, true, RevisionKind::Modified) => Queue::Modified,
+        (queue, ..) => queue,
     }
 }
 
 /// The time of the last change; of a new booking without one, its creation. Nothing for a change
 /// without a time: `ResID_Date` and `TimeStamp` do not tell two states apart, and a guessed order
 /// could make the newer look old. Without an order, the later received wins.
-fn order(queue: Queue, told: &HotelReservation<'_>) -> Option<i64> {
-    let created = told.created.filter(|_| queue == Queue::New);
+fn order(kind: RevisionKind, told: &HotelReservation<'_>) -> Option<i64> {
+    let created = told.created.filter(|_| kind == RevisionKind::New);
     let at = told.modified.or(created).and_then(instant)?;
     Some(at.as_microsecond())
 }

@@ -146,10 +146,12 @@ pub(super) fn acknowledge(
     session: &Session,
 ) -> Result<Vec<Outbound>, RenderError> {
     let mut messages = Vec::new();
-    for queue in [Queue::New, Queue::Modified] {
-        let of_queue = receipts
-            .iter()
-            .filter(|receipt| queue_of(inbound, receipt) == queue);
+    // What may stand in either is answered in both; the wrong one says so and nothing is lost.
+    for queue in [Queue::Modified, Queue::New] {
+        let of_queue = receipts.iter().filter(|receipt| {
+            let named = queue_of(inbound, receipt);
+            named == queue || named == Queue::Either
+        });
         let (recorded, refused): (Vec<&Receipt>, Vec<&Receipt>) =
             of_queue.partition(|receipt| is_recorded(receipt));
         for chunk in recorded.chunks(RECEIPTS_PER_MESSAGE_MAX) {
@@ -168,6 +170,7 @@ fn queue_of(inbound: &Inbound, receipt: &Receipt) -> Queue {
     match receipt.acknowledge_as.as_deref() {
         Some(name) if name == Queue::New.name() => Queue::New,
         Some(name) if name == Queue::Modified.name() => Queue::Modified,
+        Some(name) if name == Queue::Either.name() => Queue::Either,
         _ if inbound.topic == MODIFIED => Queue::Modified,
         _ => Queue::New,
     }
@@ -179,8 +182,8 @@ fn is_recorded(receipt: &Receipt) -> bool {
 
 fn answer(session: &Session, queue: Queue, body: &[u8]) -> Result<Outbound, RenderError> {
     let (topic, path) = match queue {
-        Queue::New => (ACKNOWLEDGE_NEW, NEW_PATH),
         Queue::Modified => (ACKNOWLEDGE_MODIFIED, MODIFIED_PATH),
+        Queue::New | Queue::Either => (ACKNOWLEDGE_NEW, NEW_PATH),
     };
     post(session, topic, SECURE_HOST, path, body.to_vec())
 }
@@ -188,7 +191,7 @@ fn answer(session: &Session, queue: Queue, body: &[u8]) -> Result<Outbound, Rend
 /// Root, list and item of an answer.
 fn shape(queue: Queue) -> [&'static str; 3] {
     match queue {
-        Queue::New => [
+        Queue::New | Queue::Either => [
             "OTA_HotelResNotifRS",
             "HotelReservations",
             "HotelReservation",

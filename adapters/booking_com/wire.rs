@@ -105,6 +105,8 @@ pub(super) struct Traced {
 pub(super) enum Queue {
     New,
     Modified,
+    /// One of the two, and only the channel knows which.
+    Either,
 }
 
 impl Queue {
@@ -113,6 +115,7 @@ impl Queue {
         match self {
             Self::New => "new",
             Self::Modified => "modified",
+            Self::Either => "either",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use keyrack_model::ari::AriSpan;
+use keyrack_model::ari::{AriPush, AriSpan};
 use keyrack_model::stay::StayRange;
 
 use super::message::{EndRule, NAMESPACE};
@@ -130,16 +130,35 @@ pub(crate) fn write_control(
 
 /// What such a message says, span by span; a limit always speaks of the room. Errors are
 /// sentences that name the element by its number.
-pub(crate) fn read(root: &Element, end: EndRule) -> (Vec<AriSpan>, Vec<String>) {
+pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
+    read_list(
+        root,
+        ["AvailStatusMessages", "AvailStatusMessage"],
+        |each, spans| read_status(each, end, spans),
+    )
+}
+
+/// Reads a list of elements that tell spans of one hotel: all of it, or why not.
+pub(crate) fn read_list(
+    root: &Element,
+    [list, item]: [&str; 2],
+    each: impl Fn(&Element, &mut Spans) -> Result<(), String>,
+) -> Result<AriPush, String> {
+    let outer = root
+        .child(list)
+        .ok_or_else(|| format!("{list} is missing"))?;
+    let hotel_code = outer
+        .attribute("HotelCode")
+        .ok_or_else(|| format!("{list} needs HotelCode"))?;
     let mut spans = Spans::default();
-    let mut faults = Vec::new();
-    let messages = root.every(&["AvailStatusMessages", "AvailStatusMessage"]);
-    for (number, message) in messages.into_iter().enumerate() {
-        if let Err(why) = read_status(message, end, &mut spans) {
-            faults.push(format!("AvailStatusMessage {}: {why}", number + 1));
-        }
+    for (number, element) in outer.children(item).enumerate() {
+        each(element, &mut spans).map_err(|why| format!("{item} {}: {why}", number + 1))?;
     }
-    (spans.list, faults)
+    Ok(AriPush {
+        hotel_code: hotel_code.to_owned(),
+        complete: false,
+        spans: spans.list,
+    })
 }
 
 fn read_status(message: &Element, end: EndRule, spans: &mut Spans) -> Result<(), String> {
@@ -191,7 +210,7 @@ fn read_status(message: &Element, end: EndRule, spans: &mut Spans) -> Result<(),
 /// Spans in the order in which they are first spoken of.
 #[derive(Default)]
 pub(crate) struct Spans {
-    pub(crate) list: Vec<AriSpan>,
+    list: Vec<AriSpan>,
     places: HashMap<(StayRange, String, Option<String>), usize>,
 }
 

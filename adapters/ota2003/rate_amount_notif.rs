@@ -1,10 +1,10 @@
 //! OTA_HotelRateAmountNotifRQ: prices of a room and rate, for standard occupancy or by guests.
 
-use keyrack_model::ari::{AriSpan, OccupancyRate};
+use keyrack_model::ari::{AriPush, OccupancyRate};
 use keyrack_model::money::Money;
 use keyrack_model::stay::StayRange;
 
-use super::avail_notif::{Spans, write_control};
+use super::avail_notif::{Spans, read_list, write_control};
 use super::message::{EndRule, NAMESPACE, amount};
 use crate::xml::Element;
 use crate::xml::write::Writer;
@@ -58,16 +58,12 @@ fn write_amounts(w: &mut Writer, amounts: &[(Option<u8>, Money)]) {
 
 /// What such a message says, span by span; errors as in
 /// [`avail_notif::read`](super::avail_notif::read).
-pub(crate) fn read(root: &Element, end: EndRule) -> (Vec<AriSpan>, Vec<String>) {
-    let mut spans = Spans::default();
-    let mut faults = Vec::new();
-    let messages = root.every(&["RateAmountMessages", "RateAmountMessage"]);
-    for (number, message) in messages.into_iter().enumerate() {
-        if let Err(why) = read_amounts(message, end, &mut spans) {
-            faults.push(format!("RateAmountMessage {}: {why}", number + 1));
-        }
-    }
-    (spans.list, faults)
+pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
+    read_list(
+        root,
+        ["RateAmountMessages", "RateAmountMessage"],
+        |each, spans| read_amounts(each, end, spans),
+    )
 }
 
 fn read_amounts(message: &Element, end: EndRule, spans: &mut Spans) -> Result<(), String> {

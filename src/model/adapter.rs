@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-use crate::ari::{AriPush, AriSpan};
+use crate::ari::AriPush;
 use crate::channel::Capabilities;
 use crate::id::ChannelCode;
 use crate::reservation::ReservationReport;
@@ -89,8 +89,8 @@ pub struct Parsed {
     pub is_unreadable: bool,
     /// States of reservations, in the order in which they are to be recorded.
     pub reports: Vec<ReservationReport>,
-    /// ARI in the message (for `inspect`; channels do not send any).
-    pub ari: Vec<AriSpan>,
+    /// What the message tells a channel (for `inspect`; channels do not send any).
+    pub ari: Option<AriPush>,
     /// What could not be read; one broken reservation never hides its neighbours.
     pub faults: Vec<ParseFault>,
     /// The channel's own id of this message, for its support.

@@ -35,31 +35,61 @@ fn several_bookings_are_thanked_for_in_one_message_and_refused_in_another() {
         .map(|message| String::from_utf8(message.body.clone()).unwrap())
         .collect();
     assert_eq!(bodies.len(), 3);
-    assert!(bodies[0].contains("ResID_Value=\"1\"") && bodies[0].contains("ResID_Value=\"2\""));
-    assert!(bodies[0].contains("<Success/>") && !bodies[0].contains("Error"));
-    assert!(bodies[1].contains("RecordID=\"3\"") && bodies[1].contains("no &lt;dates&gt;"));
-    assert!(!bodies[1].contains("Success"));
-    assert!(bodies[2].contains("OTA_HotelResModifyNotifRS"));
+    assert!(bodies[0].contains("OTA_HotelResModifyNotifRS"));
+    assert!(bodies[1].contains("ResID_Value=\"1\"") && bodies[1].contains("ResID_Value=\"2\""));
+    assert!(bodies[1].contains("<Success/>") && !bodies[1].contains("Error"));
+    assert!(bodies[2].contains("RecordID=\"3\"") && bodies[2].contains("no &lt;dates&gt;"));
+    assert!(!bodies[2].contains("Success"));
     let url = "http://desk.test/hotels/ota/OTA_HotelResModifyNotif";
-    assert_eq!(messages[2].url, url);
+    assert_eq!(messages[0].url, url);
 }
 
 #[test]
 fn what_fell_back_is_acknowledged_through_the_queue_that_it_belongs_to() {
-    let message = modified_queue(&booking("ResStatus='Cancel'", "1", ""));
-    let receipts = [Receipt {
-        reference: "1".to_owned(),
-        acknowledge_as: message.reports[0].acknowledge_as.clone(),
-        outcome: ReceiptOutcome::Recorded {
-            number: "K1".to_owned(),
-        },
-    }];
-    let asked = Inbound {
-        topic: "reservations.missed".to_owned(),
-        ..Inbound::default()
-    };
+    let stay = room("9001", &two_nights());
+    let bookings = [
+        booking("ResStatus='Commit'", "1", &stay),
+        booking("ResStatus='Modify'", "2", &stay),
+        booking("ResStatus='Cancel'", "3", ""),
+    ];
+    let mut asked = inbound(&format!(
+        "<OTA_HotelResNotifRQ><HotelReservations>{}</HotelReservations></OTA_HotelResNotifRQ>",
+        bookings.concat()
+    ));
+    asked.topic = "reservations.missed".to_owned();
+    let parsed = BOOKING.parse(&asked);
+    let kinds: Vec<RevisionKind> = parsed.reports.iter().map(|report| report.kind).collect();
+    let (new, modified) = (RevisionKind::New, RevisionKind::Modified);
+    assert_eq!(kinds, [new, modified, RevisionKind::Cancelled]);
+    let receipts: Vec<Receipt> = parsed
+        .reports
+        .iter()
+        .map(|report| Receipt {
+            reference: report.reference.clone(),
+            acknowledge_as: report.acknowledge_as.clone(),
+            outcome: ReceiptOutcome::Recorded {
+                number: "K1".to_owned(),
+            },
+        })
+        .collect();
     let messages = BOOKING.acknowledge(&asked, &receipts, &signed_in());
-    assert_eq!(messages.expect("one")[0].topic, "acknowledge.modified");
+    let named: Vec<(String, Vec<bool>)> = messages
+        .expect("messages")
+        .into_iter()
+        .map(|message| {
+            let body = String::from_utf8(message.body).unwrap();
+            let names = ["1", "2", "3"].map(|n| body.contains(&format!("ResID_Value=\"{n}\"")));
+            (message.topic, names.to_vec())
+        })
+        .collect();
+    assert_eq!(
+        named[0],
+        ("acknowledge.modified".to_owned(), vec![false, true, true])
+    );
+    assert_eq!(
+        named[1],
+        ("acknowledge.new".to_owned(), vec![true, false, true])
+    );
 }
 
 #[test]
