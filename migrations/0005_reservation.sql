@@ -87,6 +87,7 @@ create table channel_reference (
     -- Null for a tombstone: the cancel came before anything else.
     reservation_id uuid,
     last_order     bigint,
+    last_kind      text    not null,
     last_hash      text    not null,
     is_cancelled   boolean not null default false,
     version        bigint  not null default 1,

@@ -68,7 +68,7 @@ pub enum Command {
     /// A wish: may be refused.
     Request(Box<Wish>),
     /// A channel's fact: never refused for want of rooms, mapping, price or data.
-    Record(Box<ReservationRevision>),
+    Record(Box<Fact>),
     /// A hold becomes a stay.
     Confirm {
         /// Which.
@@ -129,6 +129,17 @@ pub enum Command {
         /// Says what would happen and does nothing.
         dry_run: bool,
     },
+}
+
+/// A channel's fact, with how it is known again.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// What was told.
+    pub revision: ReservationRevision,
+    /// Hash of its content: a repeat is known by it.
+    pub hash: String,
+    /// The id that a new reservation will have.
+    pub reservation: ReservationId,
 }
 
 /// When a hold ends.
@@ -243,6 +254,8 @@ pub enum Progress {
     Complete,
     /// The roll-over after a no-show: the other nights are let go.
     ReleaseNoShow,
+    /// In the house after the departure: takes tonight as well, by the roll-over.
+    Overdue,
 }
 
 /// Out of order and overbooking limit over nights. An absent field stays as it is.

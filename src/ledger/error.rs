@@ -66,6 +66,22 @@ impl LedgerError {
         }
     }
 
+    /// The same failure for another caller of the batch; its source was told to the first.
+    pub(crate) fn alike(&self) -> Self {
+        match self {
+            Self::Unavailable(_) => Self::Unavailable(sqlx::Error::WorkerCrashed),
+            Self::OutcomeUnknown(_) => Self::OutcomeUnknown(sqlx::Error::WorkerCrashed),
+            Self::ClockDrift(seconds) => Self::ClockDrift(*seconds),
+            Self::Closing => Self::Closing,
+            Self::Broken { doing, .. } => Self::Broken {
+                doing,
+                source: sqlx::Error::WorkerCrashed,
+            },
+            Self::Unreadable(what) => Self::Unreadable(what.clone()),
+            Self::Conflict | Self::Migration(_) => Self::Conflict,
+        }
+    }
+
     /// Whether the same again may succeed.
     pub fn may_retry(&self) -> MayRetry {
         match self {

@@ -1,11 +1,16 @@
 //! The handle of the ledger: connections and lanes, no verbs on it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
+use crate::batch::lanes::{Lanes, Pending};
+use crate::batch::worker::{KnownRules, Workshop, connect, work};
 use crate::command::{Answer, Asked};
 use crate::error::LedgerError;
 use crate::settings::Settings;
@@ -22,19 +27,50 @@ pub struct Ledger {
 struct Inner {
     pool: PgPool,
     settings: Settings,
+    shop: Arc<Workshop>,
+    workers: tokio::sync::Mutex<JoinSet<()>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shop.lanes.close();
+    }
 }
 
 impl Ledger {
-    /// Connects and applies what migrations are missing.
+    /// Connects, applies what migrations are missing, and opens the lanes.
     pub async fn open(options: PgConnectOptions, settings: Settings) -> Result<Self, LedgerError> {
-        let pool = PgPoolOptions::new()
+        let options = with_limits(options, &settings);
+        let connecting = LedgerError::while_doing("connecting");
+        let readers = PgPoolOptions::new()
             .max_connections(settings.read_connections)
-            .connect_with(options)
-            .await
-            .map_err(LedgerError::while_doing("connecting"))?;
+            .acquire_timeout(Duration::from_secs(10));
+        let pool = connect(|| readers.clone().connect_with(options.clone())).await;
+        let pool = pool.map_err(&connecting)?;
         MIGRATOR.run(&pool).await?;
+        let batches = PgPoolOptions::new()
+            .max_connections(settings.batch_connections)
+            .acquire_timeout(Duration::from_secs(10))
+            .test_before_acquire(false)
+            .connect_lazy_with(for_batches(options));
+        let shop = Arc::new(Workshop {
+            lanes: Lanes::new(settings.pending_commands_max),
+            pool: batches,
+            rules: KnownRules::default(),
+            batch_max: settings.batch_commands_max,
+        });
+        let mut workers = JoinSet::new();
+        for _ in 0..settings.batch_connections {
+            workers.spawn(work(Arc::clone(&shop)));
+        }
+        let workers = tokio::sync::Mutex::new(workers);
         Ok(Self {
-            inner: Arc::new(Inner { pool, settings }),
+            inner: Arc::new(Inner {
+                pool,
+                settings,
+                shop,
+                workers,
+            }),
         })
     }
 
@@ -48,13 +84,49 @@ impl Ledger {
         &self.inner.settings
     }
 
-    /// Asks and waits for the answer. A caller who goes away cancels nothing.
-    pub async fn ask(&self, _asked: Asked) -> Result<Answer, LedgerError> {
-        Err(LedgerError::Closing)
+    /// Asks and waits for the answer. A caller who goes away cancels nothing: the work lives in
+    /// the lanes.
+    pub async fn ask(&self, asked: Asked) -> Result<Answer, LedgerError> {
+        let (reply, answer) = oneshot::channel();
+        let pending = Pending { asked, reply };
+        self.inner.shop.lanes.push(pending)?;
+        answer.await.map_err(|_| LedgerError::Closing)?
     }
 
     /// Carries out what is pending and closes; later commands are turned away.
     pub async fn close(&self) {
+        self.inner.shop.lanes.close();
+        let mut workers = self.inner.workers.lock().await;
+        while workers.join_next().await.is_some() {}
+        self.inner.shop.pool.close().await;
         self.inner.pool.close().await;
     }
+}
+
+/// What every connection of the ledger is limited by. `jit` costs a generic plan a quarter of a
+/// second.
+fn with_limits(options: PgConnectOptions, settings: &Settings) -> PgConnectOptions {
+    options
+        .application_name("keyrack")
+        .statement_cache_capacity(200)
+        .options([
+            ("jit", "off".to_owned()),
+            (
+                "statement_timeout",
+                format!("{}ms", settings.statement_timeout_ms),
+            ),
+            ("lock_timeout", format!("{}ms", settings.lock_timeout_ms)),
+            ("idle_in_transaction_session_timeout", "30s".to_owned()),
+        ])
+}
+
+/// What the batches' connections need beside: nights are locked in the order in which they are
+/// named, so no plan may sort or hash them into another.
+fn for_batches(options: PgConnectOptions) -> PgConnectOptions {
+    options.options([
+        ("enable_bitmapscan", "off"),
+        ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"),
+        ("plan_cache_mode", "force_generic_plan"),
+    ])
 }

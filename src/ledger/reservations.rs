@@ -3,10 +3,15 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomStayId};
-use keyrack_model::reservation::{Guest, ReservationRevision, Source, Status};
+use keyrack_model::reservation::{
+    Guest, ReservationReport, ReservationRevision, RevisionKind, Source, Status,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::command::{Answer, Asked, By, Command, Receipt};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::command::{Answer, Asked, By, Command, Fact, Receipt};
 use crate::decide::refusal::Refusal;
 use crate::decide::state::Reservation;
 use crate::error::LedgerError;
@@ -19,10 +24,27 @@ pub async fn record(
     revision: ReservationRevision,
 ) -> Result<Receipt, LedgerError> {
     let property = revision.property;
-    let asked = Asked::new(property, by.into(), Command::Record(Box::new(revision)));
+    let fact = Fact {
+        hash: content_hash(&revision)?,
+        reservation: ReservationId(Uuid::now_v7()),
+        revision,
+    };
+    let asked = Asked::new(property, by.into(), Command::Record(Box::new(fact)));
     ledger.ask(asked).await?.map_err(|refusal| {
         LedgerError::Unreadable(format!("a fact was refused: {}", refusal.code()))
     })
+}
+
+/// Hash of what a report says, whatever queue it came through and however often.
+fn content_hash(revision: &ReservationRevision) -> Result<String, LedgerError> {
+    let report = ReservationReport {
+        kind: RevisionKind::New,
+        acknowledge_as: None,
+        ..revision.report.clone()
+    };
+    let unreadable = |error: serde_json::Error| LedgerError::Unreadable(error.to_string());
+    let text = serde_json::to_vec(&report).map_err(unreadable)?;
+    Ok(hex::encode(Sha256::digest(text)))
 }
 
 /// Asks any command; wishes, confirms, cancels and the rest.

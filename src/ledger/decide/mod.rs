@@ -1,5 +1,113 @@
 //! Where the rules stand: values in, entries or a refusal out. No clock, no database, no `async`.
+//!
+//! [`all`] folds the commands of a batch over what was seen, in order of arrival, onto a
+//! [`draft::Draft`]. A command checks everything before it changes anything, so that a refusal leaves
+//! the draft as it was (but for the event that a payment must go back).
 
+pub mod capacity;
+pub mod draft;
+pub mod entry;
+pub mod hold;
+pub mod modify;
+pub mod overbooking;
+pub mod progress;
+pub mod record;
+pub mod record_rooms;
 pub mod refusal;
+pub mod request;
+pub mod revise;
+pub mod rules;
 pub mod sellable;
 pub mod state;
+
+use crate::command::{Answer, Asked, Command, Receipt};
+use draft::Draft;
+use refusal::Refusal;
+
+/// The answers to the commands, in their order; the draft holds what must be applied for them.
+pub fn all<'a>(draft: &mut Draft, commands: impl IntoIterator<Item = &'a Asked>) -> Vec<Answer> {
+    commands
+        .into_iter()
+        .map(|asked| one(draft, asked))
+        .collect()
+}
+
+fn one(draft: &mut Draft, asked: &Asked) -> Answer {
+    if let Some(key) = &asked.idempotency
+        && let Some((fingerprint, receipt)) = draft.kept_receipt(key)
+    {
+        if fingerprint != key.fingerprint {
+            return Err(Refusal::IdempotencyKeyReused);
+        }
+        return Ok(Receipt {
+            is_replay: true,
+            ..receipt
+        });
+    }
+    if !draft.knows(asked.property) {
+        return Err(Refusal::NotFound("property".to_owned()));
+    }
+    draft.begin(asked);
+    let answer = decide(draft, asked);
+    if let (Ok(receipt), Some(key)) = (&answer, &asked.idempotency) {
+        draft.keep_receipt(key, receipt);
+    }
+    answer
+}
+
+fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
+    let property = asked.property;
+    match &asked.command {
+        Command::Request(wish) => request::request(draft, property, wish),
+        Command::Record(fact) => record::record(draft, fact),
+        Command::Confirm {
+            reservation,
+            payment_reference,
+            version,
+        } => {
+            let id = (property, *reservation);
+            hold::confirm(draft, id, payment_reference.as_deref(), *version)
+        }
+        Command::Cancel {
+            reservation,
+            reason,
+            told_channel,
+            version,
+        } => {
+            let how = hold::Cancel {
+                reason: reason.as_deref(),
+                told_channel: *told_channel,
+            };
+            hold::cancel(draft, (property, *reservation), &how, *version)
+        }
+        Command::Extend {
+            reservation,
+            until,
+            version,
+        } => hold::extend(draft, (property, *reservation), *until, *version),
+        Command::Modify(modification) => modify::modify(draft, property, modification),
+        Command::Progress {
+            reservation,
+            step,
+            version,
+        } => progress::progress(draft, (property, *reservation), *step, *version),
+        Command::Expire { reservation } => hold::expire(draft, (property, *reservation)),
+        Command::SetNights(change) => capacity::set_nights(draft, property, change),
+        Command::SetPhysical {
+            room_type,
+            nights,
+            rooms,
+            force,
+            dry_run,
+        } => {
+            let change = capacity::Physical {
+                room_type: *room_type,
+                nights: *nights,
+                rooms: *rooms,
+                force: force.as_ref(),
+                dry_run: *dry_run,
+            };
+            capacity::set_physical(draft, property, &change)
+        }
+    }
+}

@@ -74,6 +74,9 @@ pub struct Detail {
     /// Why it was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel_reason: Option<String>,
+    /// Payments that are owed back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refunds_due: Vec<String>,
     /// Prepaid or guaranteed: a no-show keeps its nights.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guaranteed: bool,

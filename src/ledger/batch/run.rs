@@ -1,0 +1,199 @@
+//! One batch: two round trips when nobody interferes, a locked second try when somebody does.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use keyrack_model::id::PropertyId;
+use sqlx::{Connection as _, PgConnection};
+
+use super::clock;
+use super::keys::{self, RulesOf};
+use super::rules::KnownRules;
+use crate::command::{Answer, Asked, By, Command};
+use crate::decide;
+use crate::decide::draft::{Changes, Draft, NightKey};
+use crate::error::LedgerError;
+use crate::store::apply::Applied;
+use crate::store::read::{Keys, Sight};
+use crate::store::{apply, rate, read};
+
+/// How a try of a batch ended.
+pub(super) enum Tried {
+    /// Its answers, in the order of the commands.
+    Done(Vec<Answer>),
+    /// Somebody was first on a row that a decision rested on; nothing was done.
+    Short,
+    /// The call that applies it failed; whether it was carried out must be looked up.
+    Unsure(Vec<Answer>, sqlx::Error),
+}
+
+/// What a try is made with.
+pub(super) struct Attempt<'a> {
+    pub rules: &'a KnownRules,
+    pub commands: &'a [&'a Asked],
+    /// Ask whether the commands have been carried out before.
+    pub relook: bool,
+}
+
+/// Rounds of reading that one try may need: stale rules, nights to be born, dead holds.
+const ROUNDS_MAX: u32 = 6;
+
+impl Attempt<'_> {
+    /// Without locks: a read, a decision, a call.
+    pub(super) async fn unlocked(&self, conn: &mut PgConnection) -> Result<Tried, LedgerError> {
+        let Some((answers, changes)) = self.decide(conn, false).await? else {
+            return Ok(Tried::Short);
+        };
+        if changes.is_empty() {
+            return Ok(Tried::Done(answers));
+        }
+        match apply::apply(conn, &changes).await {
+            Ok(Applied::Whole) => Ok(Tried::Done(answers)),
+            Ok(Applied::Short) => Ok(Tried::Short),
+            Err(error) => Ok(Tried::Unsure(answers, error)),
+        }
+    }
+
+    /// Under locks, in one transaction.
+    pub(super) async fn locked(&self, conn: &mut PgConnection) -> Result<Tried, LedgerError> {
+        let doing = LedgerError::while_doing("a locked batch");
+        let mut transaction = conn.begin().await.map_err(&doing)?;
+        let Some((answers, changes)) = self.decide(&mut transaction, true).await? else {
+            transaction.rollback().await.map_err(&doing)?;
+            return Ok(Tried::Short);
+        };
+        if changes.is_empty() {
+            transaction.rollback().await.map_err(&doing)?;
+            return Ok(Tried::Done(answers));
+        }
+        match apply::apply(&mut transaction, &changes).await {
+            Ok(Applied::Whole) => {}
+            Ok(Applied::Short) => {
+                transaction.rollback().await.map_err(&doing)?;
+                return Ok(Tried::Short);
+            }
+            Err(error) => return Ok(Tried::Unsure(answers, error)),
+        }
+        match transaction.commit().await {
+            Ok(()) => Ok(Tried::Done(answers)),
+            Err(error) => Ok(Tried::Unsure(answers, error)),
+        }
+    }
+
+    /// Reads and decides until nothing more must be read; `None` where it does not come to rest.
+    async fn decide(
+        &self,
+        conn: &mut PgConnection,
+        locked: bool,
+    ) -> Result<Option<(Vec<Answer>, Changes)>, LedgerError> {
+        let properties: BTreeSet<PropertyId> = self.commands.iter().map(|c| c.property).collect();
+        let mut rules = self.rules.of(conn, properties.iter().copied()).await?;
+        let mut expiries: Option<Vec<Asked>> = None;
+        let mut born: BTreeSet<NightKey> = BTreeSet::new();
+        for _ in 0..ROUNDS_MAX {
+            let all = || {
+                expiries
+                    .iter()
+                    .flatten()
+                    .chain(self.commands.iter().copied())
+            };
+            let mut keys = keys::of(all(), &rules, self.relook);
+            keys.nights.extend(born.iter().copied());
+            let sight = self.look(conn, &keys, locked).await?;
+            let stale = stale(&sight, &rules);
+            if !stale.is_empty() {
+                rules.extend(self.rules.load(conn, &stale).await?);
+                continue;
+            }
+            clock::check(sight.wall, all().any(makes_hold))?;
+            let dead = sight.with_dead_holds;
+            let mut seen = sight.seen;
+            self.read_rates(conn, &rules, &mut seen).await?;
+            seen.rules.clone_from(&rules);
+            let mut draft = Draft::new(seen);
+            let mut answers = decide::all(&mut draft, all());
+            let unborn: BTreeSet<NightKey> = draft.missing().difference(&born).copied().collect();
+            if !unborn.is_empty() {
+                read::give_birth(conn, &unborn).await?;
+                born.extend(unborn);
+                continue;
+            }
+            if !draft.missing().is_empty() {
+                return Err(LedgerError::Unreadable(
+                    "a night that cannot be born".to_owned(),
+                ));
+            }
+            let starved: BTreeSet<_> = draft.starved().intersection(&dead).copied().collect();
+            if expiries.is_none() && !starved.is_empty() {
+                expiries = Some(expire_dead(conn, &starved).await?);
+                continue;
+            }
+            answers.drain(..expiries.map_or(0, |expiries| expiries.len()));
+            return Ok(Some((answers, draft.changes())));
+        }
+        Ok(None)
+    }
+
+    /// One read; under locks a first read tells what to lock.
+    async fn look(
+        &self,
+        conn: &mut PgConnection,
+        keys: &Keys,
+        locked: bool,
+    ) -> Result<Sight, LedgerError> {
+        let sight = read::read(conn, keys).await?;
+        if !locked {
+            return Ok(sight);
+        }
+        read::lock(conn, &keys::of_sight(&sight.seen, keys)).await?;
+        read::read(conn, keys).await
+    }
+
+    async fn read_rates(
+        &self,
+        conn: &mut PgConnection,
+        rules: &RulesOf,
+        seen: &mut decide::draft::Seen,
+    ) -> Result<(), LedgerError> {
+        let spans = keys::rate_spans(self.commands.iter().copied(), rules);
+        for (property, (types, nights)) in spans {
+            let types: Vec<_> = types.into_iter().collect();
+            let rows = rate::load(conn, property, &types, nights).await?;
+            seen.rates.insert(property, rows.into_iter().collect());
+        }
+        Ok(())
+    }
+}
+
+/// Properties whose rules are not those of the read. One that is gone has no version: its commands
+/// find nothing.
+fn stale(sight: &Sight, rules: &RulesOf) -> Vec<PropertyId> {
+    let known = |id: &PropertyId| rules.get(id).map(|rules| rules.version);
+    let changed = sight
+        .versions
+        .iter()
+        .filter(|(id, version)| known(id) != Some(*version));
+    changed.map(|(id, _)| *id).collect()
+}
+
+fn makes_hold(asked: &Asked) -> bool {
+    matches!(&asked.command, Command::Request(wish) if wish.hold.is_some())
+}
+
+async fn expire_dead(
+    conn: &mut PgConnection,
+    properties: &BTreeSet<PropertyId>,
+) -> Result<Vec<Asked>, LedgerError> {
+    let dead = read::dead_holds(conn, properties, EXPIRE_AT_ONCE).await?;
+    let by = Arc::new(By {
+        actor: "worker:expiry".to_owned(),
+        request_id: None,
+    });
+    let expire = |(property, reservation)| {
+        Asked::new(property, Arc::clone(&by), Command::Expire { reservation })
+    };
+    Ok(dead.into_iter().map(expire).collect())
+}
+
+/// Dead holds that one batch lets go for a wish.
+const EXPIRE_AT_ONCE: i64 = 500;

@@ -1,0 +1,215 @@
+//! A worker takes batches and sees them through: tries, conflicts, broken connections, halving.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sqlx::PgPool;
+
+use super::lanes::{Lanes, Pending};
+use super::retry::Pauses;
+pub(crate) use super::retry::connect;
+pub(crate) use super::rules::KnownRules;
+use super::run::{Attempt, Tried};
+use crate::command::{Answer, Asked};
+use crate::error::LedgerError;
+use crate::store::read;
+
+/// What workers share.
+pub(crate) struct Workshop {
+    pub lanes: Lanes,
+    pub pool: PgPool,
+    pub rules: KnownRules,
+    pub batch_max: usize,
+}
+
+/// Takes batches until the lanes are closed and empty.
+pub(crate) async fn work(shop: Arc<Workshop>) {
+    while let Some(batch) = shop.lanes.take(shop.batch_max).await {
+        let lanes: BTreeSet<_> = batch.iter().map(|pending| pending.asked.property).collect();
+        let freed = Freed { shop: &shop, lanes };
+        shop.answer(batch).await;
+        drop(freed);
+    }
+}
+
+/// Frees the lanes of a batch, also when it panicked.
+struct Freed<'a> {
+    shop: &'a Workshop,
+    lanes: BTreeSet<keyrack_model::id::PropertyId>,
+}
+
+impl Drop for Freed<'_> {
+    fn drop(&mut self) {
+        self.shop.lanes.release(&self.lanes);
+    }
+}
+
+impl Workshop {
+    /// Carries a batch out and answers each caller after the commit. A batch that fails as a whole
+    /// is halved, so that one bad command harms nobody else.
+    async fn answer(&self, batch: Vec<Pending>) {
+        let mut parts = vec![batch];
+        while let Some(mut part) = parts.pop() {
+            let commands: Vec<&Asked> = part.iter().map(|pending| &pending.asked).collect();
+            metrics::histogram!("ledger_batch_commands").record(count(commands.len()));
+            match self.carry_out(&commands).await {
+                Ok(answers) => {
+                    for (pending, answer) in part.into_iter().zip(answers) {
+                        count_answer(&answer);
+                        // A caller who went away learns the outcome by its idempotency key.
+                        let _ = pending.reply.send(Ok(answer));
+                    }
+                }
+                Err(error) if part.len() > 1 && may_be_one_commands_fault(&error) => {
+                    tracing::warn!(%error, commands = part.len(), "a batch failed: halving it");
+                    let second = part.split_off(part.len() / 2);
+                    parts.push(second);
+                    parts.push(part);
+                }
+                Err(error) => refuse_all(part, error),
+            }
+        }
+    }
+
+    async fn carry_out(&self, commands: &[&Asked]) -> Result<Vec<Answer>, LedgerError> {
+        let mut pauses = Pauses::new();
+        let mut last = LedgerError::Conflict;
+        let mut relook = false;
+        for attempt in 0..ATTEMPTS_MAX {
+            let doing = LedgerError::while_doing("connecting");
+            let mut conn = match self.pool.acquire().await {
+                Ok(conn) => conn,
+                Err(error) => return Err(doing(error)),
+            };
+            let try_of = Attempt {
+                rules: &self.rules,
+                commands,
+                relook,
+            };
+            let tried = if attempt == 0 {
+                try_of.unlocked(&mut conn).await
+            } else {
+                try_of.locked(&mut conn).await
+            };
+            match tried {
+                Ok(Tried::Done(answers)) => return Ok(answers),
+                Ok(Tried::Short) => metrics::counter!("ledger_batch_conflicts_total").increment(1),
+                Ok(Tried::Unsure(answers, error)) => {
+                    // A transaction that failed half-way must not come back with this connection.
+                    conn.close_on_drop();
+                    drop(conn);
+                    relook = true;
+                    if !may_pass(&error) {
+                        return Err(LedgerError::while_doing("applying a batch")(error));
+                    }
+                    if may_have_been_applied(&error) && self.was_applied(commands).await? {
+                        return Ok(answers);
+                    }
+                    last = LedgerError::while_doing("applying a batch")(error);
+                    pauses.wait().await;
+                }
+                Err(error @ (LedgerError::Conflict | LedgerError::Unavailable(_))) => {
+                    conn.close_on_drop();
+                    last = error;
+                    pauses.wait().await;
+                }
+                Err(error) => {
+                    conn.close_on_drop();
+                    return Err(error);
+                }
+            }
+        }
+        Err(last)
+    }
+
+    /// Looks up whether the commands of a broken call have been carried out: all or none.
+    async fn was_applied(&self, commands: &[&Asked]) -> Result<bool, LedgerError> {
+        let ids: Vec<_> = commands
+            .iter()
+            .map(|c| (c.property, c.command_id))
+            .collect();
+        let mut pauses = Pauses::new();
+        let mut broken = None;
+        for _ in 0..LOOKUPS_MAX {
+            let looked_up = async {
+                let mut conn = self.pool.acquire().await?;
+                Ok::<_, sqlx::Error>(read::applied(&mut conn, &ids).await)
+            };
+            match looked_up.await {
+                Ok(Ok(applied)) => return Ok(!applied.is_empty()),
+                Ok(Err(
+                    LedgerError::Unavailable(error) | LedgerError::Broken { source: error, .. },
+                ))
+                | Err(error) => broken = Some(error),
+                Ok(Err(other)) => return Err(other),
+            }
+            pauses.wait().await;
+        }
+        Err(LedgerError::OutcomeUnknown(
+            broken.unwrap_or(sqlx::Error::PoolTimedOut),
+        ))
+    }
+}
+
+/// Tries of one batch: one without locks, the others with.
+const ATTEMPTS_MAX: u32 = 6;
+/// Looks for the outcome of a broken call, over a few seconds: a restart of the database fits in.
+const LOOKUPS_MAX: u32 = 40;
+
+/// Failures that may pass: broken connections, deadlocks, serialisation, and keys that another
+/// daemon wrote first (the next read finds what it wrote).
+fn may_pass(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(error) => matches!(
+            error.code().as_deref(),
+            Some("40001" | "40P01" | "55P03" | "23505" | "23P01" | "57P01" | "57P02" | "57P03")
+        ),
+        sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. } => false,
+        _ => true,
+    }
+}
+
+/// The server may have carried the call out: the connection broke, or its line is already there.
+fn may_have_been_applied(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(error) => matches!(
+            error.code().as_deref(),
+            Some("23505" | "57P01" | "57P02" | "57P03")
+        ),
+        _ => true,
+    }
+}
+
+fn may_be_one_commands_fault(error: &LedgerError) -> bool {
+    !matches!(error, LedgerError::Unavailable(_) | LedgerError::Closing)
+}
+
+fn refuse_all(part: Vec<Pending>, error: LedgerError) {
+    tracing::error!(%error, source = ?std::error::Error::source(&error), "a batch failed");
+    let mut error = Some(error);
+    for pending in part {
+        let each = error.take().unwrap_or(LedgerError::Conflict);
+        let next = each.alike();
+        let _ = pending.reply.send(Err(each));
+        error = Some(next);
+    }
+}
+
+fn count_answer(answer: &Answer) {
+    match answer {
+        Ok(receipt) => {
+            metrics::counter!("ledger_commands_total", "did" => receipt.did.clone()).increment(1);
+        }
+        Err(refusal) => {
+            let code = refusal.code();
+            metrics::counter!("ledger_refusals_total", "code" => code).increment(1);
+            if code == "sold_out" {
+                metrics::counter!("oversell_prevented_total").increment(1);
+            }
+        }
+    }
+}
+
+fn count(n: usize) -> f64 {
+    f64::from(u32::try_from(n).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,226 @@
+//! Capacity: physical rooms, out of order, overbooking limit of nights.
+
+use std::collections::BTreeMap;
+
+use keyrack_model::id::{PropertyId, RoomTypeId};
+use keyrack_model::inventory::{NightBalance, Pool};
+use keyrack_model::stay::{StayDate, StayRange, ranges};
+
+use super::draft::Draft;
+use super::entry::Move;
+use super::refusal::{Force, Refusal};
+use crate::command::{Answer, Forced, NightChange, Receipt, ShortNight};
+
+/// A new physical count over nights.
+#[derive(Clone, Copy, Debug)]
+pub struct Physical<'a> {
+    /// Of which type.
+    pub room_type: RoomTypeId,
+    /// Which nights.
+    pub nights: StayRange,
+    /// The new count.
+    pub rooms: i32,
+    /// May cut below what is taken.
+    pub force: Option<&'a Forced>,
+    /// Only says what would happen.
+    pub dry_run: bool,
+}
+
+/// More rooms of one type than any hotel has: a typing error.
+const ROOMS_MAX: i32 = 100_000;
+
+/// Sets out of order (a fact, never refused for what is sold) and the overbooking limit.
+pub fn set_nights(draft: &mut Draft, property: PropertyId, change: &NightChange) -> Answer {
+    check_plain(draft, property, change.room_type)?;
+    for (value, pointer) in [
+        (change.out_of_order, "/out_of_order"),
+        (change.overbooking_limit, "/overbooking_limit"),
+    ] {
+        if value.is_some_and(|value| !(0..=ROOMS_MAX).contains(&value)) {
+            return Err(Refusal::invalid(pointer, "a count of rooms, 0 or more"));
+        }
+    }
+    let before = balances(draft, property, change.room_type, change.nights);
+    if let (Some(count), Some((night, balance))) = (
+        change.out_of_order,
+        before
+            .iter()
+            .find(|(_, b)| change.out_of_order.is_some_and(|n| n > b.physical)),
+    ) {
+        let words = format!(
+            "{count} out of order, but {} rooms on {night}",
+            balance.physical
+        );
+        return Err(Refusal::invalid("/out_of_order", words));
+    }
+    let after = |balance: &NightBalance| {
+        NightBalance {
+            out_of_order: change.out_of_order.unwrap_or(balance.out_of_order),
+            overbooking_limit: change
+                .overbooking_limit
+                .unwrap_or(balance.overbooking_limit),
+            ..*balance
+        }
+        .settled()
+    };
+    let short = short(change.room_type, &before, after);
+    let mut moved = Vec::new();
+    if !change.dry_run {
+        let mut out = BTreeMap::new();
+        let mut limit = BTreeMap::new();
+        for (night, balance) in &before {
+            let is = after(balance);
+            out.insert(*night, is.out_of_order - balance.out_of_order);
+            limit.insert(*night, is.overbooking_limit - balance.overbooking_limit);
+        }
+        moved = shifts(change.room_type, &out, Pool::Free, Pool::OutOfOrder);
+        moved.extend(shifts(change.room_type, &limit, Pool::Limit, Pool::Free));
+    }
+    Ok(carry_out(
+        draft,
+        property,
+        "inventory_set",
+        moved,
+        change.reason.clone(),
+        short,
+    ))
+}
+
+/// Sets the physical count. A cut that leaves a night short needs a force.
+pub fn set_physical(draft: &mut Draft, property: PropertyId, change: &Physical<'_>) -> Answer {
+    check_plain(draft, property, change.room_type)?;
+    if !(0..=ROOMS_MAX).contains(&change.rooms) {
+        return Err(Refusal::invalid("/rooms", "a count of rooms, 0 or more"));
+    }
+    let before = balances(draft, property, change.room_type, change.nights);
+    let after = |balance: &NightBalance| {
+        NightBalance {
+            physical: change.rooms,
+            ..*balance
+        }
+        .settled()
+    };
+    let short = short(change.room_type, &before, after);
+    let forced = change
+        .force
+        .is_some_and(|force| force.allow.contains(&Force::Oversell));
+    if !short.is_empty() && !forced && !change.dry_run {
+        let nights = short.iter().map(|s| (s.room_type, s.night)).collect();
+        let why = "more rooms are taken on these nights than would be left".to_owned();
+        return Err(Refusal::NeedsForce {
+            allow: Force::Oversell,
+            why,
+            nights,
+        });
+    }
+    let mut moved = Vec::new();
+    if !change.dry_run {
+        let rooms =
+            |(night, balance): &(StayDate, NightBalance)| (*night, change.rooms - balance.physical);
+        let delta = before.iter().map(rooms).collect();
+        moved = shifts(change.room_type, &delta, Pool::Outside, Pool::Free);
+    }
+    let reason = change
+        .force
+        .map(|force| format!("forced: {}", force.reason));
+    Ok(carry_out(
+        draft,
+        property,
+        "capacity_set",
+        moved,
+        reason,
+        short,
+    ))
+}
+
+fn check_plain(draft: &Draft, property: PropertyId, room_type: RoomTypeId) -> Result<(), Refusal> {
+    let rules = draft.rules(property);
+    let known = rules.types.get(&room_type);
+    let known = known.ok_or_else(|| Refusal::NotFound("room type".to_owned()))?;
+    if known.components.is_empty() {
+        return Ok(());
+    }
+    let words = "a composed type has no stock of its own: change its components";
+    Err(Refusal::invalid("/room_type", words))
+}
+
+fn balances(
+    draft: &mut Draft,
+    property: PropertyId,
+    room_type: RoomTypeId,
+    nights: StayRange,
+) -> Vec<(StayDate, NightBalance)> {
+    nights
+        .nights()
+        .map(|night| (night, draft.night(property, (room_type, night))))
+        .collect()
+}
+
+/// Nights whose overdraft a change would raise.
+fn short(
+    room_type: RoomTypeId,
+    before: &[(StayDate, NightBalance)],
+    after: impl Fn(&NightBalance) -> NightBalance,
+) -> Vec<ShortNight> {
+    let falls_short = |(night, balance): &(StayDate, NightBalance)| {
+        let rooms = after(balance).oversold;
+        (rooms > balance.oversold).then_some(ShortNight {
+            room_type,
+            night: *night,
+            rooms,
+        })
+    };
+    before.iter().filter_map(falls_short).collect()
+}
+
+/// Moves of single nights, joined where neighbours move alike.
+fn shifts(
+    room_type: RoomTypeId,
+    delta: &BTreeMap<StayDate, i32>,
+    from: Pool,
+    to: Pool,
+) -> Vec<Move> {
+    let mut by_count: BTreeMap<i32, Vec<StayDate>> = BTreeMap::new();
+    for (night, rooms) in delta.iter().filter(|(_, rooms)| **rooms != 0) {
+        by_count.entry(*rooms).or_default().push(*night);
+    }
+    let each = |(rooms, nights): (i32, Vec<StayDate>)| {
+        let (from, to) = if rooms > 0 { (from, to) } else { (to, from) };
+        let quantity = rooms.abs();
+        ranges(nights)
+            .into_iter()
+            .map(move |nights| Move {
+                room_type,
+                nights,
+                quantity,
+                from,
+                to,
+            })
+            .collect::<Vec<_>>()
+    };
+    by_count.into_iter().flat_map(each).collect()
+}
+
+fn carry_out(
+    draft: &mut Draft,
+    property: PropertyId,
+    kind: &'static str,
+    moved: Vec<Move>,
+    reason: Option<String>,
+    short: Vec<ShortNight>,
+) -> Receipt {
+    for m in &moved {
+        draft.carry_out(property, m);
+    }
+    let nights = moved.iter().map(|m| (m.room_type, m.nights)).collect();
+    if !moved.is_empty() {
+        draft.write(property, None, kind, moved, reason);
+    }
+    Receipt {
+        reservation: None,
+        did: kind.to_owned(),
+        nights,
+        short,
+        is_replay: false,
+    }
+}

@@ -1,0 +1,500 @@
+//! What a batch saw, and what it decided to change: the sheet on which decisions are drawn up.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::inventory::{NightBalance, Pool};
+use keyrack_model::reservation::{Guest, GuestName, RevisionKind};
+use keyrack_model::stay::{StayDate, StayRange, days_between};
+use uuid::Uuid;
+
+use super::entry::{Entry, Move};
+use super::overbooking::needs_case;
+use super::revise::{Claim, TypeNight, difference, moves, pool_of};
+use super::rules::Rules;
+use super::sellable::RateTable;
+use super::state::Reservation;
+use crate::command::{Asked, By, Idempotency, Receipt};
+
+/// A night of a property.
+pub type NightKey = (PropertyId, RoomTypeId, StayDate);
+
+/// A reservation of a property.
+pub type ReservationKey = (PropertyId, ReservationId);
+
+/// A night as it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Night {
+    /// What is counted.
+    pub balance: NightBalance,
+    /// Counts every change.
+    pub version: i64,
+}
+
+/// What is remembered of a channel's reference, for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// `None` is a tombstone: the cancel came before anything else.
+    pub reservation: Option<ReservationId>,
+    /// Order of the last revision, where the channel tells one.
+    pub last_order: Option<i64>,
+    /// Kind of the last revision.
+    pub last_kind: RevisionKind,
+    /// Hash of its content.
+    pub last_hash: String,
+    /// The channel cancelled it.
+    pub is_cancelled: bool,
+    /// Counts changes; 0 before it is written.
+    pub version: i64,
+}
+
+/// What a batch saw.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// The database's clock.
+    pub now: Timestamp,
+    /// The rules of the batch's properties.
+    pub rules: HashMap<PropertyId, Arc<Rules>>,
+    /// The nights.
+    pub nights: BTreeMap<NightKey, Night>,
+    /// The reservations.
+    pub reservations: HashMap<ReservationKey, Reservation>,
+    /// The references.
+    pub references: HashMap<(AccountId, String), Reference>,
+    /// Receipts kept for idempotency keys, by scope and key, with the request's fingerprint.
+    pub receipts: HashMap<(String, String), (String, Receipt)>,
+    /// Short numbers for new reservations.
+    pub numbers: VecDeque<i64>,
+    /// Rates and restrictions of the nights that wishes ask for.
+    pub rates: HashMap<PropertyId, RateTable>,
+}
+
+/// Guests of a reservation to be written; a `None` leaves what is stored.
+#[derive(Clone, Debug, Default)]
+pub struct GuestChange {
+    /// Who comes.
+    pub guest: Option<Guest>,
+    /// Who sleeps in which room stay.
+    pub room_guests: Option<BTreeMap<i32, GuestName>>,
+    /// Staff's note.
+    pub note: Option<String>,
+    /// The guest's remarks.
+    pub remarks: Option<Vec<GuestName>>,
+}
+
+/// What is being drawn up.
+#[derive(Debug)]
+pub struct Draft {
+    /// What was seen, with the changes so far.
+    seen: Seen,
+    nights_before: BTreeMap<NightKey, Night>,
+    reservations_before: HashMap<ReservationKey, Option<i64>>,
+    references_before: HashMap<(AccountId, String), (PropertyId, i64)>,
+    entries: Vec<Entry>,
+    guests: BTreeMap<ReservationKey, GuestChange>,
+    kept: Vec<(Idempotency, Receipt)>,
+    reviewed: BTreeSet<NightKey>,
+    missing: BTreeSet<NightKey>,
+    starved: BTreeSet<PropertyId>,
+    command_id: Uuid,
+    by: Arc<By>,
+    line: i32,
+}
+
+impl Draft {
+    /// A fresh sheet over what was seen.
+    pub fn new(seen: Seen) -> Self {
+        Self {
+            seen,
+            nights_before: BTreeMap::new(),
+            reservations_before: HashMap::new(),
+            references_before: HashMap::new(),
+            entries: Vec::new(),
+            guests: BTreeMap::new(),
+            kept: Vec::new(),
+            reviewed: BTreeSet::new(),
+            missing: BTreeSet::new(),
+            starved: BTreeSet::new(),
+            command_id: Uuid::nil(),
+            by: Arc::default(),
+            line: 0,
+        }
+    }
+
+    /// Begins the lines of a command.
+    pub fn begin(&mut self, asked: &Asked) {
+        self.command_id = asked.command_id;
+        self.by = Arc::clone(&asked.by);
+        self.line = 0;
+    }
+
+    /// The database's clock at the read.
+    pub fn now(&self) -> Timestamp {
+        self.seen.now
+    }
+
+    /// Whether the property is there.
+    pub fn knows(&self, property: PropertyId) -> bool {
+        self.seen.rules.contains_key(&property)
+    }
+
+    /// The rules of a property of the batch.
+    pub fn rules(&self, property: PropertyId) -> Arc<Rules> {
+        let rules = self.seen.rules.get(&property);
+        Arc::clone(rules.expect("the batch read the rules of each property in it"))
+    }
+
+    /// Rates and restrictions that were read.
+    pub fn rates(&self, property: PropertyId) -> Option<&RateTable> {
+        self.seen.rates.get(&property)
+    }
+
+    /// A reservation with the changes so far.
+    pub fn reservation(&self, key: ReservationKey) -> Option<&Reservation> {
+        self.seen.reservations.get(&key)
+    }
+
+    /// A reference with the changes so far.
+    pub fn reference(&self, account: AccountId, reference: &str) -> Option<&Reference> {
+        self.seen.references.get(&(account, reference.to_owned()))
+    }
+
+    /// A short number for a new reservation.
+    pub fn next_number(&mut self) -> i64 {
+        self.seen
+            .numbers
+            .pop_front()
+            .expect("the batch read a number for each new reservation")
+    }
+
+    /// A night with the changes so far; one that is not there is remembered as missing, and the
+    /// batch gives birth to it and decides anew.
+    pub fn night(&mut self, property: PropertyId, (room_type, night): TypeNight) -> NightBalance {
+        match self.seen.nights.get(&(property, room_type, night)) {
+            Some(seen) => seen.balance,
+            None => {
+                self.missing.insert((property, room_type, night));
+                NightBalance::default()
+            }
+        }
+    }
+
+    /// Nights of a claim that have fewer free rooms than it takes more of.
+    pub fn short_nights(
+        &mut self,
+        property: PropertyId,
+        delta: &BTreeMap<TypeNight, i32>,
+    ) -> Vec<TypeNight> {
+        let mut short = Vec::new();
+        for (night, rooms) in delta.iter().filter(|(_, rooms)| **rooms > 0) {
+            let balance = self.night(property, *night);
+            if balance.free() < *rooms {
+                short.push(*night);
+                if balance.held > 0 {
+                    self.starved.insert(property);
+                }
+            }
+        }
+        short
+    }
+
+    /// Puts a changed or new reservation down: moves the rooms between its claim before and after,
+    /// writes its entries under `kind`, raises its version. Says which nights moved.
+    pub fn put(
+        &mut self,
+        mut after: Reservation,
+        kind: &'static str,
+        reason: Option<String>,
+    ) -> (Reservation, Vec<(RoomTypeId, StayRange)>) {
+        let key = (after.property, after.id);
+        let before = self.seen.reservations.get(&key).cloned();
+        after.version = before.as_ref().map_or(1, |b| b.version + 1);
+        after.updated_at = self.seen.now;
+        self.reservations_before
+            .entry(key)
+            .or_insert(before.as_ref().map(|b| b.version));
+        let moved = self.move_claim(before.as_ref(), &after);
+        let touched = moved.iter().map(|m| (m.room_type, m.nights)).collect();
+        self.write(
+            after.property,
+            Some((after.id, after.version)),
+            kind,
+            moved,
+            reason,
+        );
+        self.seen.reservations.insert(key, after.clone());
+        (after, touched)
+    }
+
+    /// The moves from one state of a reservation to another, carried out on the nights.
+    fn move_claim(&mut self, before: Option<&Reservation>, after: &Reservation) -> Vec<Move> {
+        let was = before.map(Claim::of).unwrap_or_default();
+        let is = Claim::of(after);
+        let pool_before = before.and_then(|b| pool_of(b.status));
+        let pool_after = pool_of(after.status);
+        let moved = match (pool_before, pool_after) {
+            (Some(from), Some(to)) if from != to => {
+                let mut moved = moves(&was.0, from, to);
+                moved.extend(moves(&difference(&was, &is), Pool::Free, to));
+                moved
+            }
+            (_, Some(pool)) => moves(&difference(&was, &is), Pool::Free, pool),
+            (Some(pool), None) => moves(&difference(&was, &is), Pool::Free, pool),
+            (None, None) => Vec::new(),
+        };
+        for m in &moved {
+            self.carry_out(after.property, m);
+        }
+        moved
+    }
+
+    /// Moves rooms on the nights.
+    pub fn carry_out(&mut self, property: PropertyId, m: &Move) {
+        for night in m.nights.nights() {
+            self.change_night((property, m.room_type, night), |balance| {
+                add(balance, m.from, -m.quantity);
+                add(balance, m.to, m.quantity);
+            });
+        }
+    }
+
+    fn change_night(&mut self, key: NightKey, change: impl FnOnce(&mut NightBalance)) {
+        let Some(night) = self.seen.nights.get_mut(&key) else {
+            self.missing.insert(key);
+            return;
+        };
+        self.nights_before.entry(key).or_insert(*night);
+        let mut balance = night.balance;
+        change(&mut balance);
+        night.balance = balance.settled();
+    }
+
+    /// Looks at nights again without changing them: whether they need a case.
+    pub fn review(&mut self, key: NightKey) {
+        self.reviewed.insert(key);
+    }
+
+    /// Writes lines of the present command: the first under `kind`, further ones as `moved`.
+    pub fn write(
+        &mut self,
+        property: PropertyId,
+        reservation: Option<(ReservationId, i64)>,
+        kind: &'static str,
+        moved: Vec<Move>,
+        reason: Option<String>,
+    ) {
+        let mut lines = moved.into_iter().map(Some).collect::<Vec<_>>();
+        if lines.is_empty() {
+            lines.push(None);
+        }
+        for (index, moved) in lines.into_iter().enumerate() {
+            let kind = if index == 0 { kind } else { "moved" };
+            let reason = if index == 0 { reason.clone() } else { None };
+            let entry = Entry {
+                property,
+                command_id: self.command_id,
+                line: self.line,
+                reservation,
+                kind,
+                moved,
+                reason,
+                by: Arc::clone(&self.by),
+            };
+            self.entries.push(entry);
+            self.line += 1;
+        }
+    }
+
+    /// Puts a reference down.
+    pub fn put_reference(
+        &mut self,
+        property: PropertyId,
+        account: AccountId,
+        reference: &str,
+        mut after: Reference,
+    ) {
+        let key = (account, reference.to_owned());
+        let before = self
+            .seen
+            .references
+            .get(&key)
+            .map_or(0, |known| known.version);
+        self.references_before
+            .entry(key.clone())
+            .or_insert((property, before));
+        after.version = before + 1;
+        self.seen.references.insert(key, after);
+    }
+
+    /// Puts guests down.
+    pub fn put_guests(&mut self, key: ReservationKey, change: GuestChange) {
+        let kept = self.guests.entry(key).or_default();
+        kept.guest = change.guest.or(kept.guest.take());
+        kept.room_guests = change.room_guests.or(kept.room_guests.take());
+        kept.note = change.note.or(kept.note.take());
+        kept.remarks = change.remarks.or(kept.remarks.take());
+    }
+
+    /// The receipt that is kept for a key, with its fingerprint.
+    pub fn kept_receipt(&self, key: &Idempotency) -> Option<(String, Receipt)> {
+        self.seen
+            .receipts
+            .get(&(key.scope.clone(), key.key.clone()))
+            .cloned()
+    }
+
+    /// Keeps a receipt for a key.
+    pub fn keep_receipt(&mut self, key: &Idempotency, receipt: &Receipt) {
+        let known = (key.fingerprint.clone(), receipt.clone());
+        self.seen
+            .receipts
+            .insert((key.scope.clone(), key.key.clone()), known);
+        self.kept.push((key.clone(), receipt.clone()));
+    }
+
+    /// Nights that are not there yet: give birth to them and decide anew.
+    pub fn missing(&self) -> &BTreeSet<NightKey> {
+        &self.missing
+    }
+
+    /// Properties in which a wish failed for want of rooms that holds take.
+    pub fn starved(&self) -> &BTreeSet<PropertyId> {
+        &self.starved
+    }
+
+    /// What must be applied.
+    pub fn changes(self) -> Changes {
+        let mut changes = Changes {
+            now: self.seen.now,
+            ..Changes::default()
+        };
+        changes.rules = self
+            .seen
+            .rules
+            .values()
+            .map(|r| (r.property, r.version))
+            .collect();
+        changes.rules.sort_unstable();
+        for (key, before) in &self.nights_before {
+            let after = self.seen.nights[key];
+            let rules = &self.seen.rules[&key.0];
+            changes.judge(*key, &before.balance, &after.balance, rules);
+            if after.balance != before.balance {
+                changes.nights.push((*key, before.version, after.balance));
+            }
+        }
+        for key in self
+            .reviewed
+            .iter()
+            .filter(|key| !self.nights_before.contains_key(key))
+        {
+            if let Some(night) = self.seen.nights.get(key) {
+                let rules = &self.seen.rules[&key.0];
+                changes.judge(*key, &night.balance, &night.balance, rules);
+            }
+        }
+        let mut changed: Vec<_> = self.reservations_before.into_iter().collect();
+        changed.sort_unstable();
+        for (key, version) in changed {
+            let after = self.seen.reservations[&key].clone();
+            match version {
+                None => changes.new.push(after),
+                Some(version) => changes.changed.push((version, after)),
+            }
+        }
+        for ((account, reference), (property, version)) in self.references_before {
+            let after = self.seen.references[&(account, reference.clone())].clone();
+            changes
+                .references
+                .push((property, account, reference, version, after));
+        }
+        changes.entries = self.entries;
+        changes.guests = self.guests.into_iter().collect();
+        changes.receipts = self.kept;
+        changes
+            .receipts
+            .sort_by(|a, b| (&a.0.scope, &a.0.key).cmp(&(&b.0.scope, &b.0.key)));
+        changes
+    }
+}
+
+fn add(balance: &mut NightBalance, pool: Pool, rooms: i32) {
+    match pool {
+        Pool::Held => balance.held += rooms,
+        Pool::Sold => balance.sold += rooms,
+        Pool::OutOfOrder => balance.out_of_order += rooms,
+        // Rooms come from outside and from the limit: what leaves there arrives in the house.
+        Pool::Outside => balance.physical -= rooms,
+        Pool::Limit => balance.overbooking_limit -= rooms,
+        // Free sale is what the others leave.
+        Pool::Free => {}
+    }
+}
+
+/// What must be applied, in the order of the locks.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// The clock of the read: the instant of the entries.
+    pub now: Timestamp,
+    /// Rules versions that the decisions rest on.
+    pub rules: Vec<(PropertyId, i64)>,
+    /// Receipts to keep.
+    pub receipts: Vec<(Idempotency, Receipt)>,
+    /// New reservations.
+    pub new: Vec<Reservation>,
+    /// Changed ones, with the version that was read.
+    pub changed: Vec<(i64, Reservation)>,
+    /// References: property, account, reference, version that was read (0: new), state.
+    pub references: Vec<(PropertyId, AccountId, String, i64, Reference)>,
+    /// Nights with the version that was read and their new balance, in order of key.
+    pub nights: Vec<(NightKey, i64, NightBalance)>,
+    /// Lines of the ledger.
+    pub entries: Vec<Entry>,
+    /// Guests.
+    pub guests: Vec<(ReservationKey, GuestChange)>,
+    /// Nights that need an open case, with the rooms beyond.
+    pub overbooked: Vec<(NightKey, i32)>,
+    /// Nights that no longer need one.
+    pub cured: Vec<NightKey>,
+    /// The last command of the batch and who asked it.
+    pub last: (Uuid, Arc<By>),
+}
+
+impl Changes {
+    /// Nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.receipts.is_empty()
+            && self.new.is_empty()
+            && self.changed.is_empty()
+            && self.references.is_empty()
+            && self.nights.is_empty()
+            && self.entries.is_empty()
+            && self.guests.is_empty()
+            && self.overbooked.is_empty()
+            && self.cured.is_empty()
+    }
+
+    /// The line that moved rooms on a night last.
+    pub fn line_on(&self, key: NightKey) -> Option<&Entry> {
+        let on_it = |m: &Move| m.room_type == key.1 && m.nights.contains(key.2);
+        let mut lines = self
+            .entries
+            .iter()
+            .rev()
+            .filter(|entry| entry.property == key.0);
+        lines.find(|entry| entry.moved.as_ref().is_some_and(on_it))
+    }
+
+    fn judge(&mut self, key: NightKey, was: &NightBalance, is: &NightBalance, rules: &Rules) {
+        let lead = days_between(rules.business_day(self.now), key.2);
+        let meant = rules.policies.meant_overbooking_case_days;
+        if needs_case(is, lead, meant) {
+            self.overbooked
+                .push((key, is.sold - (is.physical - is.out_of_order)));
+        } else if was.is_overbooked() {
+            self.cured.push(key);
+        }
+    }
+}

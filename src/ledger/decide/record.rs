@@ -1,0 +1,325 @@
+//! A fact: a channel has confirmed a guest. Never refused for want of rooms, mapping, price or data.
+
+use keyrack_model::id::{AccountId, PropertyId, ReservationId};
+use keyrack_model::reservation::{
+    ReservationReport, ReservationRevision, RevisionKind, Source, Status,
+};
+
+use super::draft::{Draft, GuestChange, Reference};
+use super::hold::cancelled;
+use super::record_rooms::{Clip, guest_names, new_rooms, revise_rooms};
+use super::request::receipt;
+use super::state::{Detail, Reservation};
+use crate::command::{Answer, Fact, Receipt};
+
+/// Decides a fact.
+pub fn record(draft: &mut Draft, fact: &Fact) -> Answer {
+    let revision = &fact.revision;
+    let known = draft
+        .reference(revision.account, &revision.report.reference)
+        .cloned();
+    let receipt = match known {
+        None => first(draft, fact),
+        Some(known) => again(draft, fact, known),
+    };
+    Ok(receipt)
+}
+
+/// The first word of a reference: a reservation, or the tombstone of a cancel that came first.
+fn first(draft: &mut Draft, fact: &Fact) -> Receipt {
+    if fact.revision.report.kind == RevisionKind::Cancelled {
+        remember(draft, fact, None, true);
+        let reason = Some(format!("reference {}", fact.revision.report.reference));
+        draft.write(
+            fact.revision.property,
+            None,
+            "tombstone",
+            Vec::new(),
+            reason,
+        );
+        return without_reservation("tombstone");
+    }
+    create(draft, fact, None)
+}
+
+/// A later word of a known reference.
+fn again(draft: &mut Draft, fact: &Fact, known: Reference) -> Receipt {
+    let revision = &fact.revision;
+    let kind = revision.report.kind;
+    let present = known
+        .reservation
+        .and_then(|id| draft.reservation((revision.property, id)).cloned());
+    let maps_anew = present.as_ref().is_some_and(|r| maps_anew(r, revision));
+    if is_repeat(&known, fact) && !maps_anew {
+        return repeated(present, "repeated");
+    }
+    if is_older(&known, revision) && !maps_anew {
+        return repeated(present, "older");
+    }
+    if known.is_cancelled && !revives(&known, revision) {
+        return after_cancel(draft, fact, known, present);
+    }
+    match (present, kind) {
+        (None, RevisionKind::Cancelled) => repeated(None, "tombstone"),
+        (None, _) => create(draft, fact, None),
+        (Some(present), RevisionKind::Cancelled) => cancel(draft, fact, present),
+        (Some(present), _) if is_over(&present) => create(draft, fact, Some(present.id)),
+        (Some(present), _) => revise(draft, fact, &known, present),
+    }
+}
+
+fn is_repeat(known: &Reference, fact: &Fact) -> bool {
+    known.last_hash == fact.hash
+        && known.is_cancelled == (fact.revision.report.kind == RevisionKind::Cancelled)
+}
+
+/// Older by the channel's own order; where it tells none, a first state after a later one.
+fn is_older(known: &Reference, revision: &ReservationRevision) -> bool {
+    match (revision.report.order, known.last_order) {
+        (Some(new), Some(last)) => new < last,
+        _ => revision.report.kind == RevisionKind::New && known.last_kind == RevisionKind::Modified,
+    }
+}
+
+/// Strictly newer than the cancel, by the channel's own order: the guest comes after all.
+fn revives(known: &Reference, revision: &ReservationRevision) -> bool {
+    revision.report.kind != RevisionKind::Cancelled
+        && matches!((revision.report.order, known.last_order), (Some(new), Some(last)) if new > last)
+}
+
+/// The desk cancelled or the hold ran out, and the channel still believes in the guest.
+fn is_over(present: &Reservation) -> bool {
+    matches!(present.status, Status::Cancelled | Status::Expired)
+}
+
+/// Its codes were not mapped when it was recorded, and now they are.
+fn maps_anew(present: &Reservation, revision: &ReservationRevision) -> bool {
+    present.flags.iter().any(|flag| flag == "unmapped")
+        && !is_over(present)
+        && revision.report.kind != RevisionKind::Cancelled
+        && revision.unmapped().next().is_none()
+}
+
+/// What comes after the channel's cancel stays cancelled; a first state that comes after its own
+/// cancel is kept as a cancelled reservation.
+fn after_cancel(
+    draft: &mut Draft,
+    fact: &Fact,
+    known: Reference,
+    present: Option<Reservation>,
+) -> Receipt {
+    if fact.revision.report.kind == RevisionKind::Cancelled || present.is_some() {
+        return repeated(present, "repeated");
+    }
+    let mut late = blank(draft, fact, None);
+    late.status = Status::Cancelled;
+    late.flag("cancel_came_first");
+    let key = (late.property, late.id);
+    let reason = Some("the cancel of this reference came first".to_owned());
+    let (late, nights) = draft.put(late, "cancelled", reason);
+    draft.put_guests(key, guests(fact));
+    let revision = &fact.revision;
+    let reference = Reference {
+        reservation: Some(late.id),
+        ..known
+    };
+    draft.put_reference(
+        revision.property,
+        revision.account,
+        &revision.report.reference,
+        reference,
+    );
+    receipt(late, "cancelled", nights)
+}
+
+fn create(draft: &mut Draft, fact: &Fact, successor_of: Option<ReservationId>) -> Receipt {
+    let new = blank(draft, fact, successor_of);
+    let key = (new.property, new.id);
+    let reason = successor_of.map(|id| format!("continues {id}, which had ended"));
+    let (new, nights) = draft.put(new, "confirmed", reason);
+    draft.put_guests(key, guests(fact));
+    remember(draft, fact, Some(new.id), false);
+    receipt(new, "confirmed", nights)
+}
+
+/// A confirmed reservation as the channel tells it.
+fn blank(draft: &mut Draft, fact: &Fact, successor_of: Option<ReservationId>) -> Reservation {
+    let ReservationRevision {
+        property,
+        account,
+        report,
+        ..
+    } = &fact.revision;
+    let now = draft.now();
+    let rules = draft.rules(*property);
+    let clip = Clip::around(rules.business_day(now));
+    let mut new = Reservation {
+        property: *property,
+        id: fact.reservation,
+        number: draft.next_number(),
+        status: Status::Confirmed,
+        version: 0,
+        source: Source::Channel,
+        account: Some(*account),
+        channel_reference: Some(report.reference.clone()),
+        hold_until: None,
+        hold_dead_at: None,
+        extensions: 0,
+        owner_id: None,
+        payment_reference: None,
+        booked_at: report.booked_at,
+        created_at: now,
+        updated_at: now,
+        flags: Vec::new(),
+        detail: Detail {
+            successor_of,
+            ..Detail::default()
+        },
+        rooms: Vec::new(),
+    };
+    new.rooms = new_rooms(&rules, &fact.revision.rooms, clip, 1);
+    tell(&mut new, report);
+    flag_oddities(&mut new, fact, &rules, clip);
+    new
+}
+
+fn cancel(draft: &mut Draft, fact: &Fact, mut present: Reservation) -> Receipt {
+    let staff_cancelled = is_over(&present);
+    if let Some(fee) = fact.revision.report.total {
+        present.detail.cancellation_fee = Some(fee);
+    }
+    let (gone, nights) = match present.status {
+        Status::Held | Status::Confirmed => {
+            cancelled(draft, present, Some("cancelled by the channel"))
+        }
+        _ if staff_cancelled => (present, Vec::new()),
+        // The guest is or was here: the rooms were slept in. Staff must look at it.
+        _ => {
+            present.flag("cancelled_by_channel");
+            draft.put(
+                present,
+                "modified",
+                Some("the channel cancelled it".to_owned()),
+            )
+        }
+    };
+    remember(draft, fact, Some(gone.id), true);
+    receipt(gone, "cancelled", nights)
+}
+
+fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation) -> Receipt {
+    let report = &fact.revision.report;
+    let rules = draft.rules(before.property);
+    let clip = Clip::around(rules.business_day(draft.now()));
+    let mut after = before;
+    let key = (after.property, after.id);
+    let by_both = revise_rooms(&rules, &mut after.rooms, &fact.revision, clip);
+    if by_both {
+        after.flag("changed_by_both");
+    }
+    if report.order.is_some() && report.order == known.last_order {
+        after.flag("same_order_other_content");
+    }
+    if after.status == Status::Held {
+        after.status = Status::Confirmed;
+    }
+    tell(&mut after, report);
+    after.unflag("unmapped");
+    flag_oddities(&mut after, fact, &rules, clip);
+    let (after, nights) = draft.put(after, "modified", None);
+    draft.put_guests(key, guests(fact));
+    remember(draft, fact, Some(after.id), false);
+    receipt(after, "modified", nights)
+}
+
+/// Money and links as the channel tells them.
+fn tell(reservation: &mut Reservation, report: &ReservationReport) {
+    let detail = &mut reservation.detail;
+    detail.total = report.total.or(detail.total);
+    detail.commission = report.commission.or(detail.commission);
+    detail.payment_model = report.payment_model.clone().or(detail.payment_model.take());
+    reservation.booked_at = report.booked_at.or(reservation.booked_at);
+}
+
+fn flag_oddities(
+    reservation: &mut Reservation,
+    fact: &Fact,
+    rules: &super::rules::Rules,
+    clip: Clip,
+) {
+    if fact.revision.unmapped().next().is_some() {
+        reservation.flag("unmapped");
+    }
+    let told = fact.revision.rooms.iter().map(|room| &room.told);
+    if told.clone().any(|room| clip.is_odd(room)) {
+        reservation.flag("odd_dates");
+    }
+    if told
+        .clone()
+        .any(|room| room.arrival.is_some_and(|arrival| arrival < clip.today))
+    {
+        reservation.flag("in_the_past");
+    }
+    let foreign = fact
+        .revision
+        .report
+        .total
+        .is_some_and(|m| m.currency != rules.currency);
+    if foreign {
+        reservation.flag("foreign_currency");
+    }
+}
+
+fn guests(fact: &Fact) -> GuestChange {
+    let report = &fact.revision.report;
+    GuestChange {
+        guest: Some(report.guest.clone()),
+        room_guests: Some(guest_names(&fact.revision.rooms)),
+        note: None,
+        remarks: Some(report.remarks.clone()),
+    }
+}
+
+fn remember(
+    draft: &mut Draft,
+    fact: &Fact,
+    reservation: Option<ReservationId>,
+    is_cancelled: bool,
+) {
+    let ReservationRevision {
+        property,
+        account,
+        report,
+        ..
+    } = &fact.revision;
+    let (property, account): (PropertyId, AccountId) = (*property, *account);
+    let last = draft
+        .reference(account, &report.reference)
+        .and_then(|known| known.last_order);
+    let reference = Reference {
+        reservation,
+        last_order: report.order.or(last),
+        last_kind: report.kind,
+        last_hash: fact.hash.clone(),
+        is_cancelled,
+        version: 0,
+    };
+    draft.put_reference(property, account, &report.reference, reference);
+}
+
+fn repeated(present: Option<Reservation>, did: &str) -> Receipt {
+    match present {
+        Some(present) => receipt(present, did, Vec::new()),
+        None => without_reservation(did),
+    }
+}
+
+fn without_reservation(did: &str) -> Receipt {
+    Receipt {
+        reservation: None,
+        did: did.to_owned(),
+        nights: Vec::new(),
+        short: Vec::new(),
+        is_replay: false,
+    }
+}

@@ -1,0 +1,225 @@
+//! The rooms of a fact: what the channel booked beside what is, and how a revision moves the latter.
+
+use std::collections::BTreeMap;
+
+use keyrack_model::id::RoomStayId;
+use keyrack_model::reservation::{GuestName, ReportedRoom, ReservationRevision, RevisionRoom};
+use keyrack_model::stay::{Stay, StayDate, plus_days};
+
+use super::rules::Rules;
+use super::state::{Booked, RoomStay};
+
+/// Which nights of a fact make sense: the others are recorded and not taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Clip {
+    /// The business day.
+    pub today: StayDate,
+    from: StayDate,
+    until: StayDate,
+}
+
+impl Clip {
+    /// From somewhat before the business day to somewhat beyond the longest horizon.
+    pub fn around(today: StayDate) -> Self {
+        Self {
+            today,
+            from: plus_days(today, -400),
+            until: plus_days(today, 2_200),
+        }
+    }
+
+    fn taken(self, arrival: StayDate, departure: StayDate) -> (StayDate, StayDate) {
+        let (from, until) = (arrival.max(self.from), departure.min(self.until));
+        match Stay::new(from, until) {
+            Some(stay) => (stay.arrival(), stay.departure()),
+            None => (arrival, arrival),
+        }
+    }
+
+    /// No nights, or nights that make no sense.
+    pub fn is_odd(self, told: &ReportedRoom) -> bool {
+        match (told.arrival, told.departure) {
+            (Some(arrival), Some(departure)) => {
+                arrival >= departure || self.taken(arrival, departure) != (arrival, departure)
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Rooms that are new, with ids from `first`.
+pub fn new_rooms(rules: &Rules, rooms: &[RevisionRoom], clip: Clip, first: i32) -> Vec<RoomStay> {
+    (first..)
+        .zip(rooms)
+        .map(|(id, room)| new_room(rules, room, clip, RoomStayId(id)))
+        .collect()
+}
+
+fn new_room(rules: &Rules, room: &RevisionRoom, clip: Clip, id: RoomStayId) -> RoomStay {
+    let (arrival, departure) = dates(&room.told, clip);
+    let (taken_from, taken_until) = clip.taken(arrival, departure);
+    let parts = room
+        .room_type
+        .and_then(|id| rules.types.get(&id))
+        .map(|t| &t.components);
+    RoomStay {
+        id,
+        room_type: room.room_type,
+        rate_plan: room.rate_plan,
+        arrival,
+        departure,
+        taken_from,
+        taken_until,
+        quantity: room.told.quantity.max(1),
+        is_given_back: false,
+        components: parts.filter(|parts| !parts.is_empty()).cloned(),
+        adults: room.told.adults,
+        children_ages: room.told.children_ages.clone(),
+        nightly: room.told.nightly.clone(),
+        booked: Some(booked(room)),
+    }
+}
+
+/// Arrival and departure that can be kept, also of a report that tells nonsense.
+fn dates(told: &ReportedRoom, clip: Clip) -> (StayDate, StayDate) {
+    let arrival = told.arrival.or(told.departure).unwrap_or(clip.today);
+    (arrival, told.departure.unwrap_or(arrival).max(arrival))
+}
+
+fn booked(room: &RevisionRoom) -> Booked {
+    Booked {
+        room_key: room.told.room_key.clone(),
+        room_code: room.told.room_code.clone(),
+        rate_code: room.told.rate_code.clone(),
+        // A fallback is no mapping: when the code is mapped the type must follow.
+        room_type: room.room_type.filter(|_| !room.is_fallback),
+        arrival: room.told.arrival,
+        departure: room.told.departure,
+        quantity: room.told.quantity.max(1),
+        total: room.told.total,
+    }
+}
+
+/// Applies the difference between what the channel said before and says now; says whether both the
+/// channel and the desk had changed the same field. There the channel's dates win and the type stays.
+pub fn revise_rooms(
+    rules: &Rules,
+    rooms: &mut Vec<RoomStay>,
+    revision: &ReservationRevision,
+    clip: Clip,
+) -> bool {
+    let pairs = matched(rooms, &revision.rooms);
+    let mut by_both = false;
+    for (index, told) in &pairs {
+        let told = &revision.rooms[*told];
+        by_both |= revise_room(rules, &mut rooms[*index], told, clip);
+    }
+    if revision.is_snapshot {
+        for (index, room) in rooms.iter_mut().enumerate() {
+            if room.booked.is_some() && !pairs.iter().any(|(known, _)| *known == index) {
+                room.is_given_back = true;
+            }
+        }
+    }
+    let is_new = |index: usize| !pairs.iter().any(|(_, told)| *told == index);
+    let new: Vec<RevisionRoom> = revision
+        .rooms
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| is_new(*index))
+        .map(|(_, room)| room.clone())
+        .collect();
+    let first = rooms.iter().map(|room| room.id.0).max().unwrap_or(0) + 1;
+    rooms.extend(new_rooms(rules, &new, clip, first));
+    by_both
+}
+
+/// Pairs of present room and told room: by the channel's key where both have one, else by code, else
+/// in order.
+fn matched(rooms: &[RoomStay], told: &[RevisionRoom]) -> Vec<(usize, usize)> {
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    let by_key = |room: &RoomStay, told: &RevisionRoom| {
+        let key = room.booked.as_ref().and_then(|b| b.room_key.as_deref());
+        key.is_some() && key == told.told.room_key.as_deref()
+    };
+    let by_code = |room: &RoomStay, told: &RevisionRoom| {
+        let keyed = room.booked.as_ref().is_some_and(|b| b.room_key.is_some());
+        let code = room.booked.as_ref().map(|b| b.room_code.as_str());
+        !(keyed && told.told.room_key.is_some()) && code == Some(told.told.room_code.as_str())
+    };
+    // What staff typed from the channel's e-mail has no words of the channel yet.
+    let in_order = |room: &RoomStay, _: &RevisionRoom| room.booked.is_none();
+    type Rule<'a> = &'a dyn Fn(&RoomStay, &RevisionRoom) -> bool;
+    let rules: [Rule<'_>; 3] = [&by_key, &by_code, &in_order];
+    for is_pair in rules {
+        for (at, new) in told.iter().enumerate() {
+            if pairs.iter().any(|(_, known)| *known == at) {
+                continue;
+            }
+            let free = |index: &usize| {
+                !rooms[*index].is_given_back && !pairs.iter().any(|(known, _)| known == index)
+            };
+            let mut open = (0..rooms.len()).filter(free);
+            if let Some(index) = open.find(|index| is_pair(&rooms[*index], new)) {
+                pairs.push((index, at));
+            }
+        }
+    }
+    pairs
+}
+
+fn revise_room(rules: &Rules, room: &mut RoomStay, new: &RevisionRoom, clip: Clip) -> bool {
+    let was = room.booked.clone().unwrap_or_else(|| Booked {
+        room_key: None,
+        room_code: String::new(),
+        rate_code: None,
+        room_type: room.room_type,
+        arrival: Some(room.arrival),
+        departure: Some(room.departure),
+        quantity: room.quantity,
+        total: None,
+    });
+    let is = booked(new);
+    let mut by_both = false;
+    if (is.arrival, is.departure) != (was.arrival, was.departure) {
+        let desk = Some(room.arrival) != was.arrival || Some(room.departure) != was.departure;
+        by_both |= desk;
+        (room.arrival, room.departure) = dates(&new.told, clip);
+        (room.taken_from, room.taken_until) = clip.taken(room.arrival, room.departure);
+    }
+    if is.room_type != was.room_type || room.room_type.is_none() {
+        // Unmapped or on its fallback before: nobody at the desk chose that type.
+        let desk = was.room_type.is_some() && room.room_type != was.room_type;
+        by_both |= desk;
+        if !desk {
+            room.room_type = new.room_type;
+            let parts = new
+                .room_type
+                .and_then(|id| rules.types.get(&id))
+                .map(|t| &t.components);
+            room.components = parts.filter(|parts| !parts.is_empty()).cloned();
+        }
+    }
+    if is.quantity != was.quantity {
+        by_both |= room.quantity != was.quantity;
+        room.quantity = is.quantity;
+    }
+    if !new.told.nightly.is_empty() {
+        room.nightly = new.told.nightly.clone();
+    }
+    room.rate_plan = new.rate_plan.or(room.rate_plan);
+    room.adults = new.told.adults.or(room.adults);
+    if !new.told.children_ages.is_empty() {
+        room.children_ages = new.told.children_ages.clone();
+    }
+    room.booked = Some(is);
+    by_both
+}
+
+/// Names of who sleeps where, by the order of the rooms.
+pub fn guest_names(rooms: &[RevisionRoom]) -> BTreeMap<i32, GuestName> {
+    (1..)
+        .zip(rooms)
+        .filter_map(|(id, room)| Some((id, room.told.guest_name.clone()?)))
+        .collect()
+}

@@ -1,0 +1,337 @@
+//! What a batch reads: one round trip, and the locks of the second try.
+
+use std::collections::BTreeSet;
+
+use jiff_sqlx::{Date, Timestamp};
+use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::inventory::NightBalance;
+use sqlx::types::Json;
+use sqlx::{PgConnection, Row as _};
+use uuid::Uuid;
+
+use super::row::{KeptRow, ReferenceRow, ReservationRow};
+use crate::decide::draft::{Night, NightKey, ReservationKey, Seen};
+use crate::error::LedgerError;
+
+/// What a batch needs to see.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keys {
+    pub properties: BTreeSet<PropertyId>,
+    pub nights: BTreeSet<NightKey>,
+    pub references: BTreeSet<(PropertyId, AccountId, String)>,
+    pub reservations: BTreeSet<ReservationKey>,
+    pub receipts: BTreeSet<(String, String)>,
+    pub numbers: i32,
+}
+
+/// What a batch saw, and what it must know beside.
+pub(crate) struct Sight {
+    pub seen: Seen,
+    /// Rules version of each property, as of the read.
+    pub versions: Vec<(PropertyId, i64)>,
+    /// Properties with dead holds that nobody has swept.
+    pub with_dead_holds: BTreeSet<PropertyId>,
+    /// The database's wall clock, unshifted.
+    pub wall: jiff::Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    now: Timestamp,
+    wall: Timestamp,
+    ids: Option<Vec<i64>>,
+    versions: Option<Vec<i64>>,
+    dead: Option<Vec<bool>>,
+    #[sqlx(flatten)]
+    nights: NightsRow,
+    reservations: Option<Json<Vec<ReservationRow>>>,
+    refs: Option<Json<Vec<ReferenceRow>>>,
+    receipts: Option<Json<Vec<KeptRow>>>,
+    numbers: Option<Vec<i64>>,
+}
+
+#[derive(sqlx::FromRow)]
+struct NightsRow {
+    property: Option<Vec<i64>>,
+    room_type: Option<Vec<i64>>,
+    stay_date: Option<Vec<Date>>,
+    version: Option<Vec<i64>>,
+    physical: Option<Vec<i32>>,
+    out_of_order: Option<Vec<i32>>,
+    overbooking_limit: Option<Vec<i32>>,
+    allotted: Option<Vec<i32>>,
+    held: Option<Vec<i32>>,
+    sold: Option<Vec<i32>>,
+    oversold: Option<Vec<i32>>,
+}
+
+/// Reads what the keys name.
+pub(crate) async fn read(conn: &mut PgConnection, keys: &Keys) -> Result<Sight, LedgerError> {
+    let night = |pick: fn(&NightKey) -> i64| keys.nights.iter().map(pick).collect::<Vec<_>>();
+    let dates: Vec<Date> = keys.nights.iter().map(|key| Date::from(key.2)).collect();
+    let row: Row = sqlx::query_as(include_str!("sql/read.sql"))
+        .bind(keys.properties.iter().map(|id| id.0).collect::<Vec<_>>())
+        .bind(night(|key| key.0.0))
+        .bind(night(|key| key.1.0))
+        .bind(dates)
+        .bind(
+            keys.references
+                .iter()
+                .map(|key| key.0.0)
+                .collect::<Vec<_>>(),
+        )
+        .bind(
+            keys.references
+                .iter()
+                .map(|key| key.1.0)
+                .collect::<Vec<_>>(),
+        )
+        .bind(
+            keys.references
+                .iter()
+                .map(|key| key.2.clone())
+                .collect::<Vec<_>>(),
+        )
+        .bind(
+            keys.reservations
+                .iter()
+                .map(|key| key.0.0)
+                .collect::<Vec<_>>(),
+        )
+        .bind(
+            keys.reservations
+                .iter()
+                .map(|key| key.1.0)
+                .collect::<Vec<_>>(),
+        )
+        .bind(
+            keys.receipts
+                .iter()
+                .map(|key| key.0.clone())
+                .collect::<Vec<_>>(),
+        )
+        .bind(
+            keys.receipts
+                .iter()
+                .map(|key| key.1.clone())
+                .collect::<Vec<_>>(),
+        )
+        .bind(keys.numbers)
+        .fetch_one(conn)
+        .await
+        .map_err(LedgerError::while_doing("reading a batch"))?;
+    row.into_sight()
+}
+
+impl Row {
+    fn into_sight(self) -> Result<Sight, LedgerError> {
+        let ids: Vec<PropertyId> = self
+            .ids
+            .unwrap_or_default()
+            .into_iter()
+            .map(PropertyId)
+            .collect();
+        let dead = ids.iter().copied().zip(self.dead.unwrap_or_default());
+        let with_dead_holds = dead.filter(|(_, dead)| *dead).map(|(id, _)| id).collect();
+        let versions = ids
+            .into_iter()
+            .zip(self.versions.unwrap_or_default())
+            .collect();
+        let mut seen = Seen {
+            now: self.now.to_jiff(),
+            nights: self.nights.into_nights(),
+            numbers: self.numbers.unwrap_or_default().into(),
+            ..Seen::default()
+        };
+        for row in self.reservations.map(|Json(rows)| rows).unwrap_or_default() {
+            let reservation = row.into_reservation()?;
+            seen.reservations
+                .insert((reservation.property, reservation.id), reservation);
+        }
+        for row in self.refs.map(|Json(rows)| rows).unwrap_or_default() {
+            let (key, reference) = row.into_reference()?;
+            seen.references.insert(key, reference);
+        }
+        for row in self.receipts.map(|Json(rows)| rows).unwrap_or_default() {
+            seen.receipts
+                .insert((row.scope, row.key), (row.fingerprint, row.receipt));
+        }
+        Ok(Sight {
+            seen,
+            versions,
+            with_dead_holds,
+            wall: self.wall.to_jiff(),
+        })
+    }
+}
+
+impl NightsRow {
+    fn into_nights(self) -> std::collections::BTreeMap<NightKey, Night> {
+        let Some(properties) = self.property else {
+            return Default::default();
+        };
+        let types = self.room_type.unwrap_or_default();
+        let dates: Vec<Date> = self.stay_date.unwrap_or_default();
+        let versions = self.version.unwrap_or_default();
+        let column = |values: Option<Vec<i32>>| values.unwrap_or_default();
+        let (physical, out) = (column(self.physical), column(self.out_of_order));
+        let (limit, allotted) = (column(self.overbooking_limit), column(self.allotted));
+        let (held, sold, over) = (column(self.held), column(self.sold), column(self.oversold));
+        let each = |(i, property): (usize, i64)| {
+            let balance = NightBalance {
+                physical: physical[i],
+                out_of_order: out[i],
+                overbooking_limit: limit[i],
+                allotted: allotted[i],
+                held: held[i],
+                sold: sold[i],
+                oversold: over[i],
+            };
+            let key = (
+                PropertyId(property),
+                RoomTypeId(types[i]),
+                dates[i].to_jiff(),
+            );
+            (
+                key,
+                Night {
+                    balance,
+                    version: versions[i],
+                },
+            )
+        };
+        properties.into_iter().enumerate().map(each).collect()
+    }
+}
+
+/// Locks what the keys name, in the order that all take: properties shared, reservations, nights.
+/// The transaction has begun; the read that follows sees what the locks hold still.
+pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), LedgerError> {
+    sqlx::query("select from property where property_id = any($1) order by property_id for share")
+        .bind(keys.properties.iter().map(|id| id.0).collect::<Vec<_>>())
+        .execute(&mut *conn)
+        .await
+        .map_err(LedgerError::while_doing("locking properties"))?;
+    sqlx::query(
+        "select from unnest($1::bigint[], $2::uuid[]) k(property_id, reservation_id)
+           join reservation r using (property_id, reservation_id)
+          order by property_id, reservation_id for update of r",
+    )
+    .bind(
+        keys.reservations
+            .iter()
+            .map(|key| key.0.0)
+            .collect::<Vec<_>>(),
+    )
+    .bind(
+        keys.reservations
+            .iter()
+            .map(|key| key.1.0)
+            .collect::<Vec<_>>(),
+    )
+    .execute(&mut *conn)
+    .await
+    .map_err(LedgerError::while_doing("locking reservations"))?;
+    sqlx::query(
+        "select from unnest($1::bigint[], $2::bigint[], $3::date[]) k(property_id, room_type_id, stay_date)
+           join night n using (property_id, room_type_id, stay_date)
+          order by property_id, room_type_id, stay_date for update of n",
+    )
+    .bind(keys.nights.iter().map(|key| key.0.0).collect::<Vec<_>>())
+    .bind(keys.nights.iter().map(|key| key.1.0).collect::<Vec<_>>())
+    .bind(keys.nights.iter().map(|key| Date::from(key.2)).collect::<Vec<_>>())
+    .execute(conn)
+    .await
+    .map_err(LedgerError::while_doing("locking nights"))?;
+    Ok(())
+}
+
+/// Gives birth to nights that are not there, with the physical count of their type, and writes it
+/// down; under a share lock of the types, so that a cut of capacity misses none.
+pub(crate) async fn give_birth(
+    conn: &mut PgConnection,
+    nights: &BTreeSet<NightKey>,
+) -> Result<(), LedgerError> {
+    sqlx::query(
+        "with wanted as (
+             select k.property_id, k.room_type_id, k.stay_date, t.rooms
+               from unnest($1::bigint[], $2::bigint[], $3::date[]) k(property_id, room_type_id, stay_date)
+               join room_type t using (property_id, room_type_id)
+              order by k.property_id, k.room_type_id, k.stay_date
+                for share of t
+         ), born as (
+             insert into night (property_id, room_type_id, stay_date, physical)
+             select property_id, room_type_id, stay_date, rooms from wanted
+                 on conflict do nothing
+             returning property_id, room_type_id, stay_date, physical)
+         insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from, night_until,
+                                   quantity, from_pool, to_pool, actor, at)
+         select property_id, gen_random_uuid(), 0, 'night_born', room_type_id, stay_date, stay_date + 1,
+                physical, 'outside', 'free', 'worker:ledger', ledger_now()
+           from born where physical > 0",
+    )
+    .bind(nights.iter().map(|key| key.0.0).collect::<Vec<_>>())
+    .bind(nights.iter().map(|key| key.1.0).collect::<Vec<_>>())
+    .bind(nights.iter().map(|key| Date::from(key.2)).collect::<Vec<_>>())
+    .execute(conn)
+    .await
+    .map_err(LedgerError::while_doing("giving birth to nights"))?;
+    Ok(())
+}
+
+/// Dead holds of some properties, the longest dead first.
+pub(crate) async fn dead_holds(
+    conn: &mut PgConnection,
+    properties: &BTreeSet<PropertyId>,
+    limit: i64,
+) -> Result<Vec<ReservationKey>, LedgerError> {
+    let rows = sqlx::query(
+        "select property_id, reservation_id from reservation
+          where property_id = any($1) and status = 'held' and hold_dead_at <= ledger_now()
+          order by hold_dead_at limit $2",
+    )
+    .bind(properties.iter().map(|id| id.0).collect::<Vec<_>>())
+    .bind(limit)
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading dead holds"))?;
+    Ok(rows
+        .iter()
+        .map(|row| (PropertyId(row.get(0)), ReservationId(row.get::<Uuid, _>(1))))
+        .collect())
+}
+
+/// Properties with dead holds, and the age in seconds of the oldest death.
+pub(crate) async fn properties_with_dead_holds(
+    pool: &sqlx::PgPool,
+) -> Result<Vec<(PropertyId, i64)>, LedgerError> {
+    let rows: Vec<(i64, i64)> = sqlx::query_as(
+        "select property_id, extract(epoch from ledger_now() - min(hold_dead_at))::bigint
+           from reservation where status = 'held' and hold_dead_at <= ledger_now()
+          group by property_id order by 2 desc",
+    )
+    .fetch_all(pool)
+    .await
+    .map_err(LedgerError::while_doing("looking for dead holds"))?;
+    Ok(rows
+        .into_iter()
+        .map(|(id, age)| (PropertyId(id), age))
+        .collect())
+}
+
+/// Which of these commands have been applied.
+pub(crate) async fn applied(
+    conn: &mut PgConnection,
+    commands: &[(PropertyId, Uuid)],
+) -> Result<BTreeSet<Uuid>, LedgerError> {
+    let rows = sqlx::query_scalar::<_, Uuid>(
+        "select distinct e.command_id from unnest($1::bigint[], $2::uuid[]) k(property_id, command_id)
+           join ledger_entry e using (property_id, command_id)",
+    )
+    .bind(commands.iter().map(|c| c.0.0).collect::<Vec<_>>())
+    .bind(commands.iter().map(|c| c.1).collect::<Vec<_>>())
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("looking commands up"))?;
+    Ok(rows.into_iter().collect())
+}

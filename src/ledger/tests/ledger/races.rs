@@ -1,0 +1,148 @@
+//! Races on one handle and on two.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use keyrack_ledger::command::{Command, HoldEnd};
+use keyrack_ledger::decide::refusal::Refusal;
+use keyrack_ledger::handle::Ledger;
+use keyrack_model::reservation::{RevisionKind, Status};
+
+use crate::hotel::{Hotel, ask, cancel, report, reservation};
+
+async fn scramble(hotel: &Hotel, daemons: &[Ledger], from: i32, nights: i32) -> (usize, usize) {
+    let asks = (0..50).map(|n| {
+        let ledger = daemons[n % daemons.len()].clone();
+        let (property, wish) = (
+            hotel.property,
+            hotel.wish(from, nights, Some(HoldEnd::Default)),
+        );
+        tokio::spawn(async move { ask(&ledger, property, wish).await })
+    });
+    let answers = join_all(asks).await;
+    let mut won = 0;
+    let mut refused = 0;
+    for answer in answers {
+        match answer.unwrap().expect("no failure") {
+            Ok(_) => won += 1,
+            Err(Refusal::SoldOut(_)) => refused += 1,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    (won, refused)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r13_fifty_guests_and_one_room_make_one_stay_on_one_and_two_daemons() {
+    let hotel = Hotel::of(1).await;
+    let second = hotel.second_daemon().await;
+    for (round, nights) in [1, 3, 30].into_iter().cycle().take(30).enumerate() {
+        let from = i32::try_from(round).unwrap() * 30;
+        let from = from % 600;
+        let daemons = if round % 2 == 0 {
+            vec![hotel.ledger.clone()]
+        } else {
+            vec![hotel.ledger.clone(), second.clone()]
+        };
+        if round % 3 == 0 {
+            hotel.held(from, nights).await;
+            hotel.pass("1 hour").await;
+        }
+        assert_eq!(
+            scramble(&hotel, &daemons, from, nights).await,
+            (1, 49),
+            "round {round}"
+        );
+        sqlx::query("update clock_shift set shift = shift + interval '1 hour'")
+            .execute(&hotel.pool)
+            .await
+            .unwrap();
+    }
+    hotel.assert_proven().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r15_a_hundred_cancels_from_desk_and_channel_free_the_rooms_once() {
+    let hotel = Hotel::of(2).await;
+    let second = hotel.second_daemon().await;
+    let fact = hotel
+        .record(report("R1", RevisionKind::New, 0, 3))
+        .await
+        .reservation
+        .unwrap();
+    hotel.confirmed(0, 3).await;
+    let hotel = Arc::new(hotel);
+    let tasks = (0..100).map(|n| {
+        let (hotel, second) = (Arc::clone(&hotel), second.clone());
+        tokio::spawn(async move {
+            match n % 3 {
+                0 => hotel
+                    .record(report("R1", RevisionKind::Cancelled, 0, 0))
+                    .await
+                    .reservation
+                    .unwrap(),
+                1 => reservation(hotel.ask(cancel(fact.id)).await),
+                _ => reservation(ask(&second, hotel.property, cancel(fact.id)).await.unwrap()),
+            }
+        })
+    });
+    for done in join_all(tasks).await {
+        assert_eq!(done.unwrap().status, Status::Cancelled);
+    }
+    assert_eq!(hotel.night(0).await.sold, 1);
+    let entries = "select count(*) from ledger_entry where kind = 'cancelled'";
+    assert_eq!(hotel.count(entries).await, 1);
+    hotel.assert_proven().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn confirm_against_expire_is_one_of_them_never_both() {
+    let hotel = Hotel::of(500).await;
+    hotel.set("confirm_grace_seconds", "0").await;
+    let second = hotel.second_daemon().await;
+    for round in 0..100 {
+        let wish = hotel.wish(0, 2, Some(HoldEnd::Seconds(1)));
+        let held = reservation(hotel.ask(wish).await);
+        let left = if round % 2 == 0 {
+            "1 second"
+        } else {
+            "999 milliseconds"
+        };
+        hotel.pass(left).await;
+        let expire = Command::Expire {
+            reservation: held.id,
+        };
+        let (confirmed, expired) = tokio::join!(
+            hotel.confirm(held.id, None),
+            ask(&second, hotel.property, expire),
+        );
+        let both = confirmed.is_ok() && expired.expect("no failure").is_ok();
+        assert!(!both, "round {round}");
+    }
+    hotel.assert_proven().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_valid_holds_of_a_full_house_confirm_at_once() {
+    let hotel = Hotel::of(40).await;
+    let second = hotel.second_daemon().await;
+    let held = join_all((0..40).map(|_| hotel.held(0, 2))).await;
+    assert!(matches!(hotel.hold(0, 1).await, Err(Refusal::SoldOut(_))));
+    let confirms = held.iter().enumerate().map(|(n, held)| {
+        let ledger = if n % 2 == 0 { &hotel.ledger } else { &second };
+        let command = Command::Confirm {
+            reservation: held.id,
+            payment_reference: Some(format!("p{n}")),
+            version: None,
+        };
+        ask(ledger, hotel.property, command)
+    });
+    for answer in join_all(confirms).await {
+        assert_eq!(reservation(answer.unwrap()).status, Status::Confirmed);
+    }
+    assert_eq!(
+        (hotel.night(0).await.sold, hotel.night(0).await.held),
+        (40, 0)
+    );
+    hotel.assert_proven().await;
+}
