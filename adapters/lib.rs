@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use keyrack_model::adapter::ChannelAdapter;
 
+mod alpinebits;
 mod booking_com;
 mod fault;
 mod mask;
@@ -17,7 +18,10 @@ mod xml;
 
 /// Every channel of the house.
 pub fn all() -> Vec<Arc<dyn ChannelAdapter>> {
-    vec![Arc::new(booking_com::BookingCom)]
+    vec![
+        Arc::new(booking_com::BookingCom),
+        Arc::new(alpinebits::AlpineBits),
+    ]
 }
 
 /// The channel of a code, such as `booking_com`.

@@ -103,14 +103,12 @@ pub(crate) struct Answer {
 #[derive(Clone)]
 pub(crate) struct Notice {
     /// Table EWT: 3 business rule, 11 advisory, 13 application error.
-    #[allow(dead_code)]
     pub(crate) kind: Option<String>,
     /// Table ERR, or the partner's own.
     pub(crate) code: Option<String>,
     /// Which record it speaks of.
     pub(crate) record: Option<String>,
     /// A demand, in AlpineBits.
-    #[allow(dead_code)]
     pub(crate) status: Option<String>,
     /// In words.
     pub(crate) words: String,

@@ -44,7 +44,6 @@ impl Writer {
     }
 
     /// Text.
-    #[allow(dead_code)]
     pub(crate) fn text(&mut self, text: &str) {
         self.escape(text, false);
     }
