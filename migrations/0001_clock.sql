@@ -1,7 +1,8 @@
 -- keyrack-ledger owns: clock_shift.
 --
--- One clock decides, the database's, through one function. Tests and the demo move it per database by
--- the shift; production never touches the row. Cut to microseconds, so that what is stored reads back equal.
+-- One clock decides, the database's, through one function. Tests and the demo move it per database
+-- by the shift; production never touches the row. Cut to microseconds, so that what is stored reads
+-- back equal.
 
 create extension if not exists btree_gist;
 

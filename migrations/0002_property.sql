@@ -1,7 +1,7 @@
 -- keyrack-ledger owns: property, room_type, room_type_component, room, rate_plan.
 --
--- Inside, keys are bigint; outside, codes. Every table of a property has property_id first in its keys, so
--- that the way stays open to spread properties over machines.
+-- Inside, keys are bigint; outside, codes. Every table of a property has property_id first in its
+-- keys, so that the way stays open to spread properties over machines.
 
 create table property (
     property_id           bigint      generated always as identity primary key,
@@ -18,10 +18,11 @@ create table property (
     bookable_from         date,
     rate_min_minor        bigint,
     rate_max_minor        bigint,
-    -- What has no column of its own: hold_seconds by source, the no-show rule, policies of later features.
+    -- What has no column of its own: hold_seconds by source, the no-show rule, policies of later
+    -- features.
     policies              jsonb       not null default '{}',
-    -- Raised by every change of rates, restrictions, rules, mappings and of the catalog: a decision is
-    -- applied only if the rules are still those that it rested on.
+    -- Raised by every change of rates, restrictions, rules, mappings and of the catalog: a decision
+    -- is applied only if the rules are still those that it rested on.
     rules_version         bigint      not null default 1,
     version               bigint      not null default 1,
     -- Nights are born up to here (excluded).
@@ -32,7 +33,8 @@ create table property (
     constraint property_code_is_unique unique (code),
     constraint property_code_is_plain check (code ~ '^[a-z0-9-]{2,40}$'),
     constraint property_horizon_is_bounded check (horizon_days between 1 and 2000),
-    constraint property_hold_is_positive check (hold_seconds >= 1 and confirm_grace_seconds >= 0 and extensions_max >= 0),
+    constraint property_hold_is_positive
+        check (hold_seconds >= 1 and confirm_grace_seconds >= 0 and extensions_max >= 0),
     constraint property_late_confirm_is_known check (late_confirm in ('refuse', 'retake'))
 );
 

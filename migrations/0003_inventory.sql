@@ -1,8 +1,8 @@
 -- keyrack-ledger owns: night, rate_night, rate_change, buffer_rule, room_assignment.
 --
--- One row a night, narrow and of fixed width, with no index but its key: every change stays on its page
--- (a heap-only tuple) as long as the page has room, hence the fillfactor. It is the running sum of
--- ledger_entry, written in the same transaction, and born with nothing in it.
+-- One row a night, narrow and of fixed width, with no index but its key: every change stays on its
+-- page (a heap-only tuple) as long as the page has room, hence the fillfactor. It is the running
+-- sum of ledger_entry, written in the same transaction, and born with nothing in it.
 
 create table night (
     property_id       bigint  not null,
@@ -22,11 +22,12 @@ create table night (
         physical >= 0 and out_of_order >= 0 and overbooking_limit >= 0 and allotted >= 0
         and held >= 0 and sold >= 0 and oversold >= 0),
     constraint night_overdraft_is_exact check (
-        oversold = greatest(0, held + sold + allotted + out_of_order - physical - overbooking_limit))
+        oversold = greatest(0, held + sold + allotted + out_of_order - physical
+            - overbooking_limit))
 ) with (fillfactor = 60);
 
--- What staff and revenue managers set of a night. Layers: room type 0 is the whole property, rate plan 0 the
--- room type itself, account 0 every account. A null field says nothing at its layer.
+-- What staff and revenue managers set of a night. Layers: room type 0 is the whole property, rate
+-- plan 0 the room type itself, account 0 every account. A null field says nothing at its layer.
 create table rate_night (
     property_id         bigint  not null references property,
     room_type_id        bigint  not null,
@@ -86,8 +87,8 @@ create table buffer_rule (
     constraint buffer_rule_rooms_not_negative check (rooms >= 0)
 );
 
--- A row exists only while it takes the room, for a stay or for a block. Two rows never take one room on one
--- night: the database itself refuses.
+-- A row exists only while it takes the room, for a stay or for a block. Two rows never take one
+-- room on one night: the database itself refuses.
 create table room_assignment (
     property_id    bigint    not null,
     assignment_id  bigint    generated always as identity,
@@ -103,8 +104,10 @@ create table room_assignment (
         (property_id with =, room_id with =, stay with &&) deferrable initially immediate,
     constraint assignment_stay_not_empty check (not isempty(stay)),
     constraint assignment_is_for_a_stay_or_a_block check (
-        (reservation_id is null) = (room_stay_id is null) and (reservation_id is null) = (block_kind is not null)),
-    constraint assignment_block_is_known check (block_kind in ('out_of_order', 'owner', 'house_use'))
+        (reservation_id is null) = (room_stay_id is null)
+            and (reservation_id is null) = (block_kind is not null)),
+    constraint assignment_block_is_known
+        check (block_kind in ('out_of_order', 'owner', 'house_use'))
 );
 create index room_assignment_of_reservation on room_assignment (property_id, reservation_id)
     where reservation_id is not null;

@@ -1,7 +1,8 @@
 -- keyrack-distribution owns: connection. keyrack-ledger owns: account, mapping, api_key.
 --
--- A connection is one login with its one poller and its one quota, for one hotel or many; an account is one
--- property's listing behind it. The ledger owns accounts and mappings, since facts and pools need them.
+-- A connection is one login with its one poller and its one quota, for one hotel or many; an
+-- account is one property's listing behind it. The ledger owns accounts and mappings, since facts
+-- and pools need them.
 
 create table connection (
     connection_id bigint      generated always as identity primary key,

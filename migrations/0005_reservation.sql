@@ -34,11 +34,12 @@ create table reservation (
 ) with (fillfactor = 90);
 
 -- What may have died. Only holds are in it, so it stays small.
-create index reservation_hold_dead_at on reservation (property_id, hold_dead_at) where status = 'held';
+create index reservation_hold_dead_at
+    on reservation (property_id, hold_dead_at) where status = 'held';
 
--- What staff see (actual) beside what the channel says (booked). A row stays when its room is given back:
--- a room_stay_id is never used again. The nights taken stand apart from the stay: a no-show keeps its first
--- night only, an odd fact only the nights that make sense.
+-- What staff see (actual) beside what the channel says (booked). A row stays when its room is given
+-- back: a room_stay_id is never used again. The nights taken stand apart from the stay: a no-show
+-- keeps its first night only, an odd fact only the nights that make sense.
 create table room_stay (
     property_id    bigint  not null,
     reservation_id uuid    not null,
@@ -77,7 +78,8 @@ create table reservation_guest (
     remarks        jsonb,
     primary key (property_id, reservation_id)
 );
-create index reservation_guest_name on reservation_guest (property_id, lower(guest ->> 'name') text_pattern_ops);
+create index reservation_guest_name
+    on reservation_guest (property_id, lower(guest ->> 'name') text_pattern_ops);
 
 -- Kept for ever, also when the reservation is archived: a late repeat must find what was done.
 create table channel_reference (
@@ -95,13 +97,14 @@ create table channel_reference (
     foreign key (property_id, account_id) references account
 );
 
--- Append-only. An entry moves rooms of a type, over a range of nights, from one pool to another; entries that
--- move nothing tell what happened to a reservation. The night rows are its running sum.
+-- Append-only. An entry moves rooms of a type, over a range of nights, from one pool to another;
+-- entries that move nothing tell what happened to a reservation. The night rows are its running
+-- sum.
 create table ledger_entry (
     property_id    bigint      not null,
     seq            bigint      generated always as identity,
-    -- With seq the feed's order: a lower sequence may commit later, a lower transaction cannot be missed
-    -- below the snapshot's horizon.
+    -- With seq the feed's order: a lower sequence may commit later, a lower transaction cannot be
+    -- missed below the snapshot's horizon.
     tx             xid8        not null default pg_current_xact_id(),
     command_id     uuid        not null,
     line           integer     not null,

@@ -1,7 +1,8 @@
 -- keyrack-ledger owns: overbooking_case, overbooking_case_night, overbooking_case_event.
 --
--- Every night with sold > physical - out_of_order has one open case, opened and closed in the transaction
--- that oversold or cured the night. Owner, deadline, ways out and their working have their place here.
+-- Every night with sold > physical - out_of_order has one open case, opened and closed in the
+-- transaction that oversold or cured the night. Owner, deadline, ways out and their working have
+-- their place here.
 
 create table overbooking_case (
     property_id    bigint      not null references property,
@@ -9,8 +10,8 @@ create table overbooking_case (
     room_type_id   bigint      not null,
     status         text        not null default 'open',
     cause          text        not null default 'undetermined',
-    -- What was told to which account and when, when the guest booked, when we heard: filled when opened,
-    -- completed by whoever works out the cause.
+    -- What was told to which account and when, when the guest booked, when we heard: filled when
+    -- opened, completed by whoever works out the cause.
     evidence       jsonb       not null default '{}',
     owner          text,
     deadline       timestamptz,
