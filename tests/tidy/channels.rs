@@ -164,6 +164,12 @@ mod tests {
     }
 
     #[test]
+    fn a_room_that_has_grown_is_no_channel() {
+        let files = [("adapters/xml.rs", ""), ("adapters/xml/decode.rs", "")];
+        assert!(check_folders(&Tree::of(&files)).is_empty());
+    }
+
+    #[test]
     fn a_channel_lacks_none_of_the_five_names_and_has_fixtures() {
         assert!(check_folders(&Tree::of(&WHOLE)).is_empty());
         for left_out in 0..WHOLE.len() {

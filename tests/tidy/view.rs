@@ -22,7 +22,7 @@ const GRANTS: [(&str, &str, &str); 12] = [
     (
         "adapters",
         "model",
-        "base64 calcard quick-xml serde serde_json",
+        "base64 calcard quick-xml secrecy serde serde_json",
     ),
     (
         "distribution",
