@@ -173,15 +173,10 @@ mod tests {
     #[test]
     fn a_channel_lacks_none_of_the_five_names_and_has_fixtures() {
         assert!(check_folders(&Tree::of(&WHOLE)).is_empty());
-        for left_out in 0..WHOLE.len() {
+        for (at, (left_out, _)) in WHOLE.iter().enumerate() {
             let mut files = WHOLE.to_vec();
-            files.remove(left_out);
-            assert_eq!(
-                check_folders(&Tree::of(&files)).len(),
-                1,
-                "{}",
-                WHOLE[left_out].0
-            );
+            files.remove(at);
+            assert_eq!(check_folders(&Tree::of(&files)).len(), 1, "{left_out}");
         }
     }
 }

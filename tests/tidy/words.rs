@@ -71,9 +71,9 @@ fn holds(line: &str, word: &str) -> bool {
     line.match_indices(&word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();
-        let joined = |c: char| is_word(c) || c == '.';
-        !(starts && before.is_some_and(is_word) || !starts && before.is_some_and(joined))
-            && !(ends && after.is_some_and(is_word))
+        // A word may not go on; a path may not go on to the left either, nor begin with dots.
+        let grown_left = |c: char| is_word(c) || !starts && c == '.';
+        !before.is_some_and(grown_left) && !(ends && after.is_some_and(is_word))
     })
 }
 
