@@ -71,9 +71,10 @@ fn holds(line: &str, word: &str) -> bool {
     line.match_indices(&word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();
-        // A word may not go on; a path may not go on to the left either, nor begin with dots.
-        let grown_left = |c: char| is_word(c) || !starts && c == '.';
-        !before.is_some_and(grown_left) && !(ends && after.is_some_and(is_word))
+        // A word is whole; a path begins where it says, not inside of a longer or relative one.
+        let longer_left = |c: char| is_word(c) || !starts && c == '.';
+        let longer = before.is_some_and(longer_left) || ends && after.is_some_and(is_word);
+        !longer
     })
 }
 
