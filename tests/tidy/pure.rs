@@ -6,15 +6,17 @@ use crate::tree::{File, Tree};
 
 const REMEDY: &str = "Take the value as an argument and let the caller fetch it";
 
-/// The pure files and folders, and the one place of their own crate that each may see.
-const PURE: [(&str, Option<&str>); 3] = [
-    ("src/ledger/decide", Some("decide")),
-    ("src/distribution/push/batch", None),
-    ("src/distribution/push/backoff", None),
+/// The pure files and folders, and the places of their own crate that each may see: decisions
+/// are about commands, and a command is a value too.
+const PURE: [(&str, &[&str]); 4] = [
+    ("src/ledger/decide", &["decide", "command"]),
+    ("src/ledger/command", &["decide", "command"]),
+    ("src/distribution/push/batch", &[]),
+    ("src/distribution/push/backoff", &[]),
 ];
 
-/// Beside the model: dates and instants are values, and a value may be written down.
-const VALUES: [&str; 3] = ["keyrack-model", "jiff", "serde"];
+/// Beside the model: instants and ids are values, and a value may be written down.
+const VALUES: [&str; 4] = ["keyrack-model", "jiff", "serde", "uuid"];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let crates = known_crates(tree);
@@ -24,7 +26,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         for word in source.production_words() {
-            if let Some(what) = breach(file, source, &word, &crates, *own) {
+            if let Some(what) = breach(file, source, &word, &crates, own) {
                 let (path, line) = (file.path.clone(), source.line(word.at));
                 findings.push(Finding {
                     rule: 2,
@@ -57,7 +59,7 @@ fn breach(
     source: &Source,
     word: &Word,
     crates: &[String],
-    own: Option<&str>,
+    own: &[&str],
 ) -> Option<String> {
     let end = word.at + word.text.chars().count();
     let is_path = source.follows(end, "::") || source.precedes(word.at, "use");
@@ -67,13 +69,13 @@ fn breach(
     if crates.contains(&word.text) {
         return Some(format!("a pure file imports {}", word.text));
     }
-    let leaves = file.stem() == "mod" || own.is_none() && is_single(file);
+    let leaves = file.stem() == "mod" || own.is_empty() && is_single(file);
     if word.text == "super" && (leaves || source.follows(end, "::super")) {
         return Some("a pure file imports from the folder above it".to_owned());
     }
     if word.text == "crate" {
         let seen = heads(source, end);
-        let strange = seen.iter().find(|head| Some(head.as_str()) != own);
+        let strange = seen.iter().find(|head| !own.contains(&head.as_str()));
         return strange.map(|head| format!("a pure file imports crate::{head}"));
     }
     None
@@ -142,11 +144,16 @@ mod tests {
             1
         );
         assert_eq!(refused("src/ledger/decide/mod.rs", "use super::store;"), 1);
+        assert_eq!(
+            refused("src/ledger/command.rs", "use crate::handle::Ledger;"),
+            1
+        );
     }
 
     #[test]
     fn values_and_neighbours_are_fine_and_tests_are_free() {
         let text = "use std::fmt;\nuse jiff::Timestamp;\nuse keyrack_model::stay::Stay;\n\
+            use crate::command::Command;\n\
             use crate::decide::{entry::Entry, refusal::Refusal};\nuse super::entry::Entry as E;\n\
             #[cfg(test)]\nmod tests { use super::*; use tokio::time; }\n";
         assert_eq!(refused("src/ledger/decide/revise.rs", text), 0);

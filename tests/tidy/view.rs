@@ -16,8 +16,8 @@ const GRANTS: [(&str, &str, &str); 12] = [
     (
         "ledger",
         "model",
-        "backoff hex jiff-sqlx metrics serde serde_json sha2 sqlx subtle thiserror tokio tracing \
-         uuid",
+        "backoff futures-util hex jiff-sqlx metrics serde serde_json sha2 sqlx subtle thiserror \
+         tokio tracing uuid",
     ),
     (
         "adapters",
@@ -27,8 +27,8 @@ const GRANTS: [(&str, &str, &str); 12] = [
     (
         "distribution",
         "ledger model",
-        "async-trait base64 governor hex hmac jiff-sqlx lettre metrics reqwest secrecy serde \
-         serde_json sha2 sqlx thiserror tokio tokio-util tracing uuid",
+        "async-trait base64 futures-util governor hex hmac jiff-sqlx lettre metrics reqwest \
+         secrecy serde serde_json sha2 sqlx thiserror tokio tokio-util tracing uuid",
     ),
     (
         "api",
