@@ -52,16 +52,6 @@ async fn another_process_can_sell_break_and_audit() {
         post("booking_com/cancel", cancel).await.unwrap().status(),
         409
     );
-    let faults = json!({"server_error": {"next": 1}, "latency": {"min_ms": 0, "max_ms": 1}});
-    let put = client
-        .http
-        .put(url("booking_com/faults"))
-        .json(&faults)
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(put.status(), 204);
-    assert_eq!(client.new_ones().await.status, 500);
     let journal: Journal = client
         .http
         .get(url("booking_com/journal"))
@@ -72,10 +62,6 @@ async fn another_process_can_sell_break_and_audit() {
         .await
         .unwrap();
     assert_eq!(journal.reservations[0].versions.len(), 3);
-    assert_eq!(
-        journal.messages.last().unwrap().fault.as_deref(),
-        Some("server_error")
-    );
     let unknown = client
         .http
         .get(url("somewhere/journal"))
@@ -83,6 +69,44 @@ async fn another_process_can_sell_break_and_audit() {
         .await
         .unwrap();
     assert_eq!(unknown.status(), 404);
+}
+
+#[tokio::test]
+async fn another_process_can_switch_faults_demand_and_turn_the_clock() {
+    let sandbox = sandbox(settings()).await;
+    let client = Booking::connect(&sandbox).await;
+    let url = |path: &str| format!("{}/_sandbox/{path}", sandbox.url());
+    let faults = json!({"server_error": {"next": 1}, "latency": {"min_ms": 0, "max_ms": 1}});
+    let put = client
+        .http
+        .put(url("booking_com/faults"))
+        .json(&faults)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(put.status(), 204);
+    assert_eq!(client.new_ones().await.status, 500);
+    let last = sandbox.booking_com().journal().messages.pop().unwrap();
+    assert_eq!(last.fault.as_deref(), Some("server_error"));
+    let demand = json!({"demand": "free_rooms"});
+    let post = client
+        .http
+        .post(url("alpinebits/demand"))
+        .json(&demand)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(post.status(), 204);
+    assert_eq!(sandbox.alpinebits().demands().len(), 1);
+    let ahead = json!({"ms": 86_400_000});
+    let clock = client
+        .http
+        .post(url("clock/advance"))
+        .json(&ahead)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(clock.json::<Value>().await.unwrap()["today"], "2030-01-06");
 }
 
 #[tokio::test]

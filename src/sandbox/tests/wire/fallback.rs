@@ -3,7 +3,9 @@
 use jiff::civil::date;
 use keyrack_sandbox::{BookingComSettings, Sandbox, Settings, Wish};
 
-use crate::client::{Alpine, Booking, DOUBLE, FRIDAY, HOTEL, MONDAY, count, sandbox, settings};
+use crate::client::{
+    Alpine, Booking, DOUBLE, FRIDAY, HOTEL, MONDAY, NEW, OTA, count, sandbox, settings,
+};
 
 const MISSED: &str = "/reservations-flow-control/missed-reservations";
 const HALF_AN_HOUR: u32 = 1_800_000;
@@ -96,10 +98,25 @@ async fn an_arrival_within_two_days_is_mailed_at_once_and_a_refused_one_too() {
         .sell(&Wish::one(HOTEL, DOUBLE, today, tomorrow).regardless())
         .unwrap();
     let far = Wish::one(HOTEL, DOUBLE, date(2199, 1, 1), date(2199, 1, 2));
-    channel.sell(&far.regardless()).unwrap();
+    let far = far.regardless();
+    let (refused, waiting) = (channel.sell(&far).unwrap(), channel.sell(&far).unwrap());
+    let client = Booking::connect(&sandbox).await;
+    client.new_ones().await;
+    let no = format!(
+        r#"<OTA_HotelResNotifRS xmlns="{OTA}"><Errors><Error RecordID="{}"/></Errors>
+           </OTA_HotelResNotifRS>"#,
+        refused.reference
+    );
+    assert_eq!(client.post(NEW, &no).await.status, 200);
     sandbox.clock().advance(HALF_AN_HOUR);
     channel.let_fall();
-    assert_eq!(channel.journal().mailbox.len(), 1);
+    let mailbox = channel.journal().mailbox;
+    assert_eq!(mailbox.len(), 2);
+    assert!(
+        mailbox
+            .iter()
+            .all(|mail| mail.reference != waiting.reference)
+    );
 }
 
 #[tokio::test]
