@@ -2,6 +2,9 @@
 
 use keyrack_model::adapter::{ParseFault, Parsed};
 
+use crate::mask::{Names, mask};
+use crate::xml::BYTES_MAX;
+
 /// Characters of the offending piece that are kept.
 const RAW_CHARS_MAX: usize = 500;
 
@@ -29,4 +32,18 @@ pub(crate) fn unreadable(why: impl Into<String>, masked: &[u8]) -> Parsed {
         faults: vec![fault("message", why, &head, None)],
         ..Parsed::default()
     }
+}
+
+/// What is refused before anything goes through all of it: too large, or in UTF-16.
+pub(crate) fn refused_unread(bytes: &[u8], names: &Names) -> Option<Parsed> {
+    let why = if bytes.len() > BYTES_MAX {
+        let length = bytes.len();
+        format!("the message has {length} bytes; at most {BYTES_MAX} are read")
+    } else if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        "the message is written in UTF-16; UTF-8 is expected".to_owned()
+    } else {
+        return None;
+    };
+    let head = &bytes[..bytes.len().min(4 * RAW_CHARS_MAX)];
+    Some(unreadable(why, &mask(head, names)))
 }

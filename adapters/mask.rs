@@ -318,6 +318,7 @@ mod tests {
 
     #[test]
     fn card_numbers_are_masked_wherever_they_stand() {
+        let nuls: String = "4111111111111111".chars().flat_map(|c| [c, '\0']).collect();
         for card in [
             "4111111111111111",
             "4111 1111 1111 1111",
@@ -326,7 +327,7 @@ mod tests {
             "&#52;111111111111111",
             "&#x34;111111111111111",
             "\\u0034111111111111111",
-            "4\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1\u{0}1",
+            nuls.trim_end_matches('\0'),
         ] {
             for around in [
                 "card 12 X exp 2030-03-01",

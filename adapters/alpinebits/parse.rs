@@ -7,7 +7,7 @@ use keyrack_model::stay::{Stay, StayDate, plus_days};
 
 use super::wire::{self, GUEST_REQUESTS, HotelReservation, NAMES, REFERENCE_MAX};
 use super::{free_rooms, handshake};
-use crate::fault::{fault, unreadable};
+use crate::fault::{fault, refused_unread, unreadable};
 use crate::mask::mask;
 use crate::ota2003::message::{amount, answer, date, instant, money, reasons, required_date};
 use crate::ota2003::res_notif::{Remarks, customer, guest_counts};
@@ -15,6 +15,9 @@ use crate::xml::{self, Document, Element};
 
 /// What a message held.
 pub(super) fn parse(inbound: &Inbound) -> Parsed {
+    if let Some(refused) = refused_unread(&inbound.bytes, &NAMES) {
+        return refused;
+    }
     // Cards are masked first, so that no path leads from here to a stored one.
     let masked = mask(&inbound.bytes, &NAMES);
     if let Some(words) = error_text(&masked) {

@@ -1,5 +1,7 @@
 //! Our words in their messages: free rooms, questions, acknowledgements.
 
+use std::collections::HashSet;
+
 use keyrack_model::adapter::{Demand, Outbound, Receipt, ReceiptOutcome, RenderError, Session};
 use keyrack_model::ari::{AriPush, AriSpan};
 use keyrack_model::stay::Stay;
@@ -183,9 +185,12 @@ fn report(receipts: &[Receipt]) -> Vec<u8> {
             ReceiptOutcome::Recorded { .. } => None,
         })
         .collect();
+    // Several states of one request are thanked for once.
+    let mut named = HashSet::new();
     let recorded: Vec<&Receipt> = receipts
         .iter()
         .filter(|receipt| matches!(receipt.outcome, ReceiptOutcome::Recorded { .. }))
+        .filter(|receipt| named.insert((&receipt.acknowledge_as, &receipt.reference)))
         .collect();
     Writer::message("OTA_NotifReportRQ", &attributes, |w| {
         w.empty("Success", &[]);

@@ -8,7 +8,7 @@ use super::wire::{HANDSHAKE, NAMES, answer_of};
 use crate::mask::mask;
 use crate::ota2003::message::{Answer, Notice, answer, reasons};
 use crate::ota2003::verdict::{by_status, is_taken, retry_after};
-use crate::xml;
+use crate::xml::{self, BYTES_MAX};
 
 /// Warnings that say "done, and by the way".
 const ADVISORY: &str = "11";
@@ -24,6 +24,9 @@ const DEMANDS: &[(&str, Option<Demand>)] = &[
 
 /// What the portal said.
 pub(super) fn judge(sent: &Outbound, reply: &Reply) -> Verdict {
+    if reply.body.len() > BYTES_MAX {
+        return by_status(reply, None);
+    }
     let body = mask(&reply.body, &NAMES);
     if let Some(words) = error_text(&body) {
         return text(reply, words);

@@ -10,7 +10,7 @@ use keyrack_model::stay::{Stay, StayDate, plus_days};
 
 use super::render::END;
 use super::wire::{self, HotelReservation, MISSED, Message, NAMES, POLL_LIMIT, Queue};
-use crate::fault::{fault, unreadable};
+use crate::fault::{fault, refused_unread, unreadable};
 use crate::mask::mask;
 use crate::ota2003::message::{amount, date, instant, money, reasons, required_date};
 use crate::ota2003::res_notif::{Remarks, customer, guest_counts};
@@ -22,6 +22,9 @@ const REFERENCE_BYTES_MAX: usize = 64;
 
 /// What a message held.
 pub(super) fn parse(inbound: &Inbound) -> Parsed {
+    if let Some(refused) = refused_unread(&inbound.bytes, &NAMES) {
+        return refused;
+    }
     // Cards are masked first, so that no path leads from here to a stored one.
     let masked = mask(&inbound.bytes, &NAMES);
     let document = match xml::read(&masked) {

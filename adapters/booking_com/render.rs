@@ -1,5 +1,7 @@
 //! Our words in their messages: availability, restrictions, rates, acknowledgements.
 
+use std::collections::HashSet;
+
 use keyrack_model::adapter::{Inbound, Outbound, Receipt, ReceiptOutcome, RenderError, Session};
 use keyrack_model::ari::{AriPush, AriSpan};
 use keyrack_model::money::Money;
@@ -152,8 +154,10 @@ pub(super) fn acknowledge(
             let named = queue_of(inbound, receipt);
             named == queue || named == Queue::Either
         });
-        let (recorded, refused): (Vec<&Receipt>, Vec<&Receipt>) =
-            of_queue.partition(|receipt| is_recorded(receipt));
+        let mut named = HashSet::new();
+        let (recorded, refused): (Vec<&Receipt>, Vec<&Receipt>) = of_queue
+            .filter(|receipt| named.insert((is_recorded(receipt), &receipt.reference)))
+            .partition(|receipt| is_recorded(receipt));
         for chunk in recorded.chunks(RECEIPTS_PER_MESSAGE_MAX) {
             messages.push(answer(session, queue, &thanks(queue, chunk))?);
         }

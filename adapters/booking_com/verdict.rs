@@ -11,7 +11,7 @@ use super::wire::{
 use crate::mask::mask;
 use crate::ota2003::message::{Answer, Notice};
 use crate::ota2003::verdict::{by_status, is_taken, retry_after};
-use crate::xml;
+use crate::xml::{self, BYTES_MAX};
 
 /// What an error means for the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,6 +76,9 @@ const NO_ACCESS: &str = "the login has no access to this hotel: the connection i
 pub(super) fn judge(sent: &Outbound, reply: &Reply) -> Verdict {
     if sent.topic == SIGN_IN {
         return sign_in(reply);
+    }
+    if reply.body.len() > BYTES_MAX {
+        return by_status(reply, None);
     }
     let body = mask(&reply.body, &NAMES);
     let Ok(document) = xml::read(&body) else {

@@ -69,8 +69,9 @@ impl fmt::Debug for Inbound {
     }
 }
 
-/// Something in a message that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Something in a message that could not be read. `Debug` does not show the piece itself, which
+/// may hold guests' data.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParseFault {
     /// Where: a path into the message, with the reference where there is one.
     pub at: String,
@@ -80,6 +81,12 @@ pub struct ParseFault {
     pub raw: String,
     /// The channel's reference that it belongs to, where it could be read.
     pub reference: Option<String>,
+}
+
+impl fmt::Debug for ParseFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ParseFault({}: {})", self.at, self.why)
+    }
 }
 
 /// What a message held: the good beside the bad.
