@@ -1,5 +1,7 @@
 //! The hotel as it is set up: property, room types, rooms, rate plans, accounts, mappings, buffer
-//! rules.
+//! rules. Each write is one transaction: it checks everything, locks the property's row first, counts
+//! up the thing's version and the rules' version, and writes for the feed what channels may have to be
+//! told. A write that changes nothing does nothing.
 
 use keyrack_model::channel::{Account, AccountSettings, AccountState, ChannelMapping};
 use keyrack_model::id::{AccountId, ConnectionId, PropertyId, RatePlanId, RoomTypeId};
@@ -10,6 +12,8 @@ use crate::command::{By, Forced, ShortNight};
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::setup;
+use crate::store::{self, connection};
 
 /// What a hotel says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,100 +202,117 @@ pub enum BufferKind {
 
 /// Creates or changes a property; says whether it is new.
 pub async fn put_property(
-    _ledger: &Ledger,
-    _by: &By,
-    _code: &str,
-    _setup: PropertySetup,
-    _version: Option<i64>,
+    ledger: &Ledger,
+    by: &By,
+    code: &str,
+    setup: PropertySetup,
+    version: Option<i64>,
 ) -> Result<Result<(Property, bool), Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    setup::property::put(ledger, by, code, setup, version).await
 }
 
 /// The property of a code.
-pub async fn property(_ledger: &Ledger, _code: &str) -> Result<Option<Property>, LedgerError> {
-    Err(LedgerError::Closing)
+pub async fn property(ledger: &Ledger, code: &str) -> Result<Option<Property>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::property::by_code(&mut conn, code).await
 }
 
 /// All properties in order of id, after `after`.
 pub async fn properties(
-    _ledger: &Ledger,
-    _after: Option<PropertyId>,
-    _limit: u32,
+    ledger: &Ledger,
+    after: Option<PropertyId>,
+    limit: u32,
 ) -> Result<Vec<Property>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::property::page(&mut conn, after, limit).await
 }
 
 /// Creates or changes a room type; a cut below what is taken needs a force. A new type's nights
 /// are born up to the horizon.
 pub async fn put_room_type(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _by: &By,
-    _code: &str,
-    _setup: RoomTypeSetup,
-    _version: Option<i64>,
-    _force: Option<Forced>,
-    _dry_run: bool,
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    code: &str,
+    setup: RoomTypeSetup,
+    version: Option<i64>,
+    force: Option<Forced>,
+    dry_run: bool,
 ) -> Result<Result<RoomTypeChange, Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    let put = setup::room_type::Put {
+        code,
+        setup,
+        version,
+        force,
+        dry_run,
+    };
+    setup::room_type::put(ledger, property, by, put).await
 }
 
 /// The room types of a property, in order of code.
 pub async fn room_types(
-    _ledger: &Ledger,
-    _property: PropertyId,
+    ledger: &Ledger,
+    property: PropertyId,
 ) -> Result<Vec<RoomType>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::room_type::list(&mut conn, property).await
 }
 
 /// Creates or changes a physical room; once rooms are listed their number is the type's count.
 pub async fn put_room(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _by: &By,
-    _code: &str,
-    _room: Room,
-    _version: Option<i64>,
-    _force: Option<Forced>,
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    code: &str,
+    room: Room,
+    version: Option<i64>,
+    force: Option<Forced>,
 ) -> Result<Result<(Room, bool), Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    let room = Room {
+        code: code.to_owned(),
+        ..room
+    };
+    setup::room::put(ledger, property, by, room, version, force).await
 }
 
 /// Replaces the blocks of a room: stay, kind (`out_of_order`, `owner`, `house_use`), reason. What is
 /// blocked counts as out of order on its nights.
 pub async fn put_blocks(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _by: &By,
-    _code: &str,
-    _blocks: Vec<(StayRange, String, Option<String>)>,
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    code: &str,
+    blocks: Vec<(StayRange, String, Option<String>)>,
 ) -> Result<Result<Room, Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    setup::room::put_blocks(ledger, property, by, code, blocks).await
 }
 
 /// The rooms of a property, in order of code.
-pub async fn rooms(_ledger: &Ledger, _property: PropertyId) -> Result<Vec<Room>, LedgerError> {
-    Err(LedgerError::Closing)
+pub async fn rooms(ledger: &Ledger, property: PropertyId) -> Result<Vec<Room>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let rooms = store::room::list(&mut conn, property, None).await?;
+    Ok(rooms.into_iter().map(|known| known.room).collect())
 }
 
 /// Creates or changes a rate plan.
 pub async fn put_rate_plan(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _by: &By,
-    _code: &str,
-    _setup: RatePlanSetup,
-    _version: Option<i64>,
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    code: &str,
+    setup: RatePlanSetup,
+    version: Option<i64>,
 ) -> Result<Result<(RatePlan, bool), Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    setup::rate_plan::put(ledger, property, by, code, setup, version).await
 }
 
 /// The rate plans of a property, in order of code.
 pub async fn rate_plans(
-    _ledger: &Ledger,
-    _property: PropertyId,
+    ledger: &Ledger,
+    property: PropertyId,
 ) -> Result<Vec<RatePlan>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::rate_plan::list(&mut conn, property).await
 }
 
 /// An account with what the ledger keeps beside the model's fields.
@@ -311,103 +332,120 @@ pub struct AccountRow {
 
 /// Creates (in `setup`) or changes an account; `channel` is its connection's.
 pub async fn put_account(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _by: &By,
-    _code: &str,
-    _connection: ConnectionId,
-    _channel: &str,
-    _hotel_code: &str,
-    _settings: AccountSettings,
-    _version: Option<i64>,
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    code: &str,
+    connection: ConnectionId,
+    channel: &str,
+    hotel_code: &str,
+    settings: AccountSettings,
+    version: Option<i64>,
 ) -> Result<Result<(AccountRow, bool), Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    let put = setup::account::Put {
+        code,
+        connection,
+        channel,
+        hotel_code,
+        settings,
+        version,
+    };
+    setup::account::put(ledger, property, by, put).await
 }
 
 /// The accounts of a property, in order of code.
 pub async fn accounts(
-    _ledger: &Ledger,
-    _property: PropertyId,
+    ledger: &Ledger,
+    property: PropertyId,
 ) -> Result<Vec<AccountRow>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::account::list(&mut conn, property).await
 }
 
 /// Every account of every property.
-pub async fn all_accounts(_ledger: &Ledger) -> Result<Vec<AccountRow>, LedgerError> {
-    Err(LedgerError::Closing)
+pub async fn all_accounts(ledger: &Ledger) -> Result<Vec<AccountRow>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::account::list_all(&mut conn).await
 }
 
 /// Moves an account to another state, with its reason; raises the rules version and writes a rate
 /// change over the whole horizon so that the feed marks it.
 pub async fn set_account_state(
-    _ledger: &Ledger,
-    _account: AccountId,
-    _by: &By,
-    _state: AccountState,
-    _reason: Option<&str>,
+    ledger: &Ledger,
+    account: AccountId,
+    by: &By,
+    state: AccountState,
+    reason: Option<&str>,
 ) -> Result<(), LedgerError> {
-    Err(LedgerError::Closing)
+    setup::account::set_state(ledger, account, by, state, reason).await
 }
 
 /// Says that what was sold before has been imported, or that a person waived it.
 pub async fn set_import_done(
-    _ledger: &Ledger,
-    _account: AccountId,
+    ledger: &Ledger,
+    account: AccountId,
     _by: &By,
 ) -> Result<(), LedgerError> {
-    Err(LedgerError::Closing)
+    setup::account::set_import_done(ledger, account).await
 }
 
 /// Removes an account that is closed and told so.
 pub async fn remove_account(
-    _ledger: &Ledger,
-    _account: AccountId,
-    _by: &By,
+    ledger: &Ledger,
+    account: AccountId,
+    by: &By,
 ) -> Result<(), LedgerError> {
-    Err(LedgerError::Closing)
+    setup::account::remove(ledger, account, by).await
 }
 
 /// Replaces the mappings of an account. The pair of remote codes is unique, a remote room belongs
 /// to one type.
 pub async fn put_mappings(
-    _ledger: &Ledger,
-    _account: AccountId,
-    _by: &By,
-    _mappings: Vec<MappingSetup>,
+    ledger: &Ledger,
+    account: AccountId,
+    by: &By,
+    mappings: Vec<MappingSetup>,
 ) -> Result<Result<Vec<MappingSetup>, Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    setup::account::put_mappings(ledger, account, by, &mappings).await
 }
 
 /// The mappings of an account by codes.
 pub async fn mapping_codes(
-    _ledger: &Ledger,
-    _account: AccountId,
+    ledger: &Ledger,
+    account: AccountId,
 ) -> Result<Vec<MappingSetup>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::mapping::codes(&mut conn, account).await
 }
 
 /// The mappings of an account by ids, and its fallback type.
 pub async fn mappings(
-    _ledger: &Ledger,
-    _account: AccountId,
+    ledger: &Ledger,
+    account: AccountId,
 ) -> Result<(Vec<ChannelMapping>, Option<RoomTypeId>), LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    let mappings = store::mapping::ids(&mut conn, account).await?;
+    Ok((
+        mappings,
+        store::mapping::fallback(&mut conn, account).await?,
+    ))
 }
 
 /// Replaces the buffer rules of a property.
 pub async fn put_buffer_rules(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _by: &By,
-    _rules: Vec<BufferRule>,
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    rules: Vec<BufferRule>,
 ) -> Result<Result<Vec<BufferRule>, Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    setup::account::put_buffer_rules(ledger, property, by, &rules).await
 }
 
 /// The buffer rules of a property.
 pub async fn buffer_rules(
-    _ledger: &Ledger,
-    _property: PropertyId,
+    ledger: &Ledger,
+    property: PropertyId,
 ) -> Result<Vec<BufferRule>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::buffer_rule::list(&mut conn, property).await
 }

@@ -8,6 +8,7 @@ use keyrack_model::stay::{Stay, StayDate, StayRange};
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::reservations::EntryLine;
+use crate::setup;
 
 /// The nights of one room type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +78,8 @@ pub async fn entries(
 
 /// Gives birth to the nights of a property up to its horizon, with their physical count; called
 /// when a type is made and at every roll-over. Says how many were born.
-pub async fn extend_horizon(_ledger: &Ledger, _property: PropertyId) -> Result<u32, LedgerError> {
-    Err(LedgerError::Closing)
+pub async fn extend_horizon(ledger: &Ledger, property: PropertyId) -> Result<u32, LedgerError> {
+    setup::horizon::extend(ledger, property).await
 }
 
 /// The roll-over: completes past stays, lets go the other nights of no-shows, extends the horizon.

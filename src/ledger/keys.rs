@@ -2,9 +2,14 @@
 
 use keyrack_model::id::PropertyId;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use uuid::Uuid;
 
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::store::connection;
+use crate::store::key::{self as store, KeyRow};
 
 /// What a key may do; each may what the next may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -18,6 +23,25 @@ pub enum Role {
     Manager,
     /// Everything, of its property or of all.
     Admin,
+}
+
+impl Role {
+    /// The role as the database spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read_only",
+            Self::FrontDesk => "front_desk",
+            Self::Manager => "manager",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The reverse of [`Role::as_str`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::ReadOnly, Self::FrontDesk, Self::Manager, Self::Admin]
+            .into_iter()
+            .find(|role| role.as_str() == name)
+    }
 }
 
 /// A key as it is known.
@@ -35,30 +59,92 @@ pub struct ApiKey {
 
 /// Makes a key; the returned text is shown once.
 pub async fn create(
-    _ledger: &Ledger,
-    _role: Role,
-    _property: Option<PropertyId>,
-    _name: &str,
+    ledger: &Ledger,
+    role: Role,
+    property: Option<PropertyId>,
+    name: &str,
 ) -> Result<(ApiKey, String), LedgerError> {
-    Err(LedgerError::Closing)
+    let text = fresh();
+    let hash = hash(&text);
+    let mut conn = connection::reader(ledger).await?;
+    let property_id = property.map(|id| id.0);
+    store::insert(&mut conn, &hash, role.as_str(), property_id, name).await?;
+    let row = store::by_hash(&mut conn, &hash).await?;
+    Ok((known(row)?, text))
 }
 
-/// Makes sure that this very key exists (the bootstrap key), as an admin of all properties.
-pub async fn ensure(_ledger: &Ledger, _key: &str, _name: &str) -> Result<ApiKey, LedgerError> {
-    Err(LedgerError::Closing)
+/// Makes sure that this very key exists (the bootstrap key), as an admin of all properties. One
+/// that was revoked stays revoked.
+pub async fn ensure(ledger: &Ledger, key: &str, name: &str) -> Result<ApiKey, LedgerError> {
+    let hash = hash(key);
+    let mut conn = connection::reader(ledger).await?;
+    store::insert(&mut conn, &hash, Role::Admin.as_str(), None, name).await?;
+    known(store::by_hash(&mut conn, &hash).await?)
 }
 
 /// The key of a text, where it is known and not revoked; compared in constant time.
-pub async fn find(_ledger: &Ledger, _key: &str) -> Result<Option<ApiKey>, LedgerError> {
-    Err(LedgerError::Closing)
+pub async fn find(ledger: &Ledger, key: &str) -> Result<Option<ApiKey>, LedgerError> {
+    let hash = hash(key);
+    let mut conn = connection::reader(ledger).await?;
+    let row = store::live_by_hash(&mut conn, &hash).await?;
+    // The index compared as fast as it could; what is let in is compared without telling how far
+    // it was right.
+    let equal = row.filter(|row| bool::from(row.hash.as_slice().ct_eq(hash.as_slice())));
+    equal.map(ApiKey::try_from).transpose()
 }
 
-/// All keys, without their secrets.
-pub async fn list(_ledger: &Ledger) -> Result<Vec<ApiKey>, LedgerError> {
-    Err(LedgerError::Closing)
+/// All keys that are not revoked, without their secrets.
+pub async fn list(ledger: &Ledger) -> Result<Vec<ApiKey>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let rows = store::list(&mut conn).await?;
+    rows.into_iter().map(ApiKey::try_from).collect()
 }
 
 /// Revokes a key; says whether it was there.
-pub async fn revoke(_ledger: &Ledger, _id: i64) -> Result<bool, LedgerError> {
-    Err(LedgerError::Closing)
+pub async fn revoke(ledger: &Ledger, id: i64) -> Result<bool, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::revoke(&mut conn, id).await
+}
+
+/// `kr_` and 64 hexadecimal digits, 244 of their bits by chance.
+fn fresh() -> String {
+    format!("kr_{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
+}
+
+/// A key has as much chance in it as its hash has bits, so that nothing slower is needed.
+fn hash(key: &str) -> Vec<u8> {
+    Sha256::digest(key.as_bytes()).to_vec()
+}
+
+fn known(row: Option<KeyRow>) -> Result<ApiKey, LedgerError> {
+    let row = row.ok_or_else(|| LedgerError::Unreadable("a key is gone".to_owned()))?;
+    ApiKey::try_from(row)
+}
+
+impl TryFrom<KeyRow> for ApiKey {
+    type Error = LedgerError;
+
+    fn try_from(row: KeyRow) -> Result<Self, LedgerError> {
+        let role = Role::from_name(&row.role)
+            .ok_or_else(|| LedgerError::Unreadable(format!("the role {}", row.role)))?;
+        Ok(Self {
+            id: row.key_id,
+            role,
+            property: row.property_id.map(PropertyId),
+            name: row.name,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_keys_are_never_alike_and_say_what_they_are() {
+        let (one, two) = (fresh(), fresh());
+        assert_ne!(one, two);
+        assert_eq!((one.len(), &one[..3]), (67, "kr_"));
+        assert_ne!(hash(&one), hash(&two));
+    }
 }

@@ -19,6 +19,7 @@ pub mod overbookings;
 pub mod rates;
 pub mod reservations;
 pub mod settings;
+mod setup;
 mod store;
 pub mod tail;
 pub mod verify;

@@ -1,7 +1,19 @@
 //! SQL, one file per table family.
 
+pub(crate) mod account;
 pub(crate) mod apply;
+pub(crate) mod buffer_rule;
+pub(crate) mod connection;
+pub(crate) mod constraint;
+pub(crate) mod key;
+pub(crate) mod mapping;
+pub(crate) mod night;
+pub(crate) mod property;
 pub(crate) mod rate;
+pub(crate) mod rate_change;
+pub(crate) mod rate_plan;
 pub(crate) mod read;
+pub(crate) mod room;
+pub(crate) mod room_type;
 pub(crate) mod row;
 pub(crate) mod rules;

@@ -1,0 +1,9 @@
+//! How the catalog is written: one transaction a verb, the property's row locked first.
+
+pub(crate) mod account;
+pub(crate) mod check;
+pub(crate) mod horizon;
+pub(crate) mod property;
+pub(crate) mod rate_plan;
+pub(crate) mod room;
+pub(crate) mod room_type;

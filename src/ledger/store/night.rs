@@ -1,0 +1,224 @@
+//! Nights outside a batch: their birth, and what is read of them. Only batches change their counts.
+
+use jiff_sqlx::Date;
+use keyrack_model::id::{PropertyId, RoomTypeId};
+use keyrack_model::inventory::NightBalance;
+use keyrack_model::stay::{Stay, StayDate, StayRange};
+use sqlx::PgConnection;
+
+use crate::error::LedgerError;
+
+/// Locks the plain types of a property, so that none becomes composed while nights are born.
+pub(crate) async fn share_plain_types(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<Vec<RoomTypeId>, LedgerError> {
+    let ids: Vec<i64> = sqlx::query_scalar(
+        "select room_type_id from room_type t
+         where property_id = $1
+           and not exists (select from room_type_component c
+                           where c.property_id = t.property_id and c.room_type_id = t.room_type_id)
+         order by room_type_id for share",
+    )
+    .bind(property.0)
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("locking room types"))?;
+    Ok(ids.into_iter().map(RoomTypeId).collect())
+}
+
+/// Gives birth to the nights that are missing, with nothing in them; says which were born.
+pub(crate) async fn bear(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    types: &[RoomTypeId],
+    nights: StayRange,
+) -> Result<Vec<(RoomTypeId, StayDate)>, LedgerError> {
+    let ids: Vec<i64> = types.iter().map(|id| id.0).collect();
+    let rows: Vec<(i64, Date)> = sqlx::query_as(
+        "insert into night (property_id, room_type_id, stay_date)
+         select $1, t.id, $3::date + n.day
+         from unnest($2::bigint[]) as t (id), generate_series(0, $4::date - $3::date - 1) as n (day)
+         on conflict do nothing
+         returning room_type_id, stay_date",
+    )
+    .bind(property.0)
+    .bind(ids)
+    .bind(Date::from(nights.arrival()))
+    .bind(Date::from(nights.departure()))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("giving birth to nights"))?;
+    let born = rows
+        .into_iter()
+        .map(|(id, night)| (RoomTypeId(id), night.to_jiff()));
+    Ok(born.collect())
+}
+
+/// Nights from a day on whose physical count is not the one of their type, as it is set up: those
+/// just born, and those that a crash left behind. Type, night, the type's count.
+pub(crate) async fn miscounted(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    from: StayDate,
+) -> Result<Vec<(RoomTypeId, StayDate, i32)>, LedgerError> {
+    let rows: Vec<(i64, Date, i32)> = sqlx::query_as(
+        "select n.room_type_id, n.stay_date, t.rooms
+         from room_type t
+         join night n on n.property_id = t.property_id and n.room_type_id = t.room_type_id
+                     and n.stay_date >= $2 and n.physical <> t.rooms
+         where t.property_id = $1
+         order by n.room_type_id, n.stay_date",
+    )
+    .bind(property.0)
+    .bind(Date::from(from))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing(
+        "comparing nights with their types",
+    ))?;
+    let nights = rows.into_iter();
+    Ok(nights
+        .map(|(id, night, rooms)| (RoomTypeId(id), night.to_jiff(), rooms))
+        .collect())
+}
+
+/// Whether any night of a type from a day on has anything taken, kept or out of order.
+pub(crate) async fn is_in_use(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    room_type: RoomTypeId,
+    from: StayDate,
+) -> Result<bool, LedgerError> {
+    sqlx::query_scalar(
+        "select exists (select from night
+                        where property_id = $1 and room_type_id = $2 and stay_date >= $3
+                          and held + sold + allotted + out_of_order > 0)",
+    )
+    .bind(property.0)
+    .bind(room_type.0)
+    .bind(Date::from(from))
+    .fetch_one(conn)
+    .await
+    .map_err(LedgerError::while_doing("looking for nights in use"))
+}
+
+/// The nights of a type that exist from a day on: first, and end.
+pub(crate) async fn span(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    room_type: RoomTypeId,
+    from: StayDate,
+) -> Result<Option<StayRange>, LedgerError> {
+    let (first, last): (Option<Date>, Option<Date>) = sqlx::query_as(
+        "select min(stay_date), max(stay_date) + 1 from night
+         where property_id = $1 and room_type_id = $2 and stay_date >= $3",
+    )
+    .bind(property.0)
+    .bind(room_type.0)
+    .bind(Date::from(from))
+    .fetch_one(conn)
+    .await
+    .map_err(LedgerError::while_doing("looking for a type's nights"))?;
+    Ok(first
+        .zip(last)
+        .and_then(|(first, last)| Stay::new(first.to_jiff(), last.to_jiff())))
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    room_type_id: i64,
+    stay_date: Date,
+    physical: i32,
+    out_of_order: i32,
+    overbooking_limit: i32,
+    allotted: i32,
+    held: i32,
+    sold: i32,
+    oversold: i32,
+}
+
+/// The balances of some types over some nights, in order of type and night.
+pub(crate) async fn balances(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    types: &[RoomTypeId],
+    nights: StayRange,
+) -> Result<Vec<(RoomTypeId, StayDate, NightBalance)>, LedgerError> {
+    let ids: Vec<i64> = types.iter().map(|id| id.0).collect();
+    let rows: Vec<Row> = sqlx::query_as(
+        "select room_type_id, stay_date, physical, out_of_order, overbooking_limit, allotted,
+                held, sold, oversold
+         from night
+         where property_id = $1 and room_type_id = any($2) and stay_date >= $3 and stay_date < $4
+         order by room_type_id, stay_date",
+    )
+    .bind(property.0)
+    .bind(ids)
+    .bind(Date::from(nights.arrival()))
+    .bind(Date::from(nights.departure()))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading nights"))?;
+    Ok(rows.into_iter().map(Row::balance).collect())
+}
+
+impl Row {
+    fn balance(self) -> (RoomTypeId, StayDate, NightBalance) {
+        let balance = NightBalance {
+            physical: self.physical,
+            out_of_order: self.out_of_order,
+            overbooking_limit: self.overbooking_limit,
+            allotted: self.allotted,
+            held: self.held,
+            sold: self.sold,
+            oversold: self.oversold,
+        };
+        (
+            RoomTypeId(self.room_type_id),
+            self.stay_date.to_jiff(),
+            balance,
+        )
+    }
+}
+
+/// Rooms that dead holds still take of some nights: type, night, rooms. They are subtracted where
+/// something is read, since the sweeper only tidies up.
+pub(crate) async fn dead_holds(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    nights: StayRange,
+) -> Result<Vec<(RoomTypeId, StayDate, i32)>, LedgerError> {
+    let rows: Vec<(i64, Date, i64)> = sqlx::query_as(
+        "select part.room_type_id, n.night::date, sum(s.quantity * part.quantity)
+         from reservation r
+         join room_stay s using (property_id, reservation_id)
+         cross join lateral (
+             select s.room_type_id, 1 as quantity where s.components is null
+             union all
+             select (c ->> 0)::bigint, (c ->> 1)::int
+             from jsonb_array_elements(s.components) as c
+         ) as part
+         cross join lateral generate_series(
+             greatest(s.taken_from, $2::date)::timestamp,
+             least(s.taken_until, $3::date)::timestamp - interval '1 day',
+             interval '1 day'
+         ) as n (night)
+         where r.property_id = $1 and r.status = 'held' and r.hold_dead_at <= ledger_now()
+           and not s.is_given_back and part.room_type_id is not null
+         group by 1, 2",
+    )
+    .bind(property.0)
+    .bind(Date::from(nights.arrival()))
+    .bind(Date::from(nights.departure()))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading dead holds"))?;
+    rows.into_iter()
+        .map(|(id, night, rooms)| {
+            let rooms = i32::try_from(rooms)
+                .map_err(|_| LedgerError::Unreadable(format!("{rooms} rooms of dead holds")))?;
+            Ok((RoomTypeId(id), night.to_jiff(), rooms))
+        })
+        .collect()
+}

@@ -1,0 +1,7 @@
+//! The catalog, rates, what is read and what is told, against a real Postgres.
+
+mod accounts;
+mod hotel;
+mod keys;
+mod properties;
+mod rate_plans;
