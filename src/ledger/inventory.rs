@@ -5,10 +5,12 @@ use keyrack_model::id::{PropertyId, RoomTypeId};
 use keyrack_model::inventory::NightBalance;
 use keyrack_model::stay::{Stay, StayDate, StayRange};
 
+use crate::decide::composed::{Present, free, parts};
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::reservations::EntryLine;
 use crate::setup;
+use crate::store::{self, clock, connection, night};
 
 /// The nights of one room type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,14 +35,60 @@ pub struct NightLine {
     pub free: i32,
 }
 
-/// What is free to the desk, per room type, and the instant that it is true of.
+/// What is free to the desk, per room type in order of code, and the instant that it is true of.
 pub async fn availability(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _nights: StayRange,
-    _room_type: Option<RoomTypeId>,
+    ledger: &Ledger,
+    property: PropertyId,
+    nights: StayRange,
+    room_type: Option<RoomTypeId>,
 ) -> Result<(Timestamp, Vec<TypeNights>), LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    let now = clock::now(&mut conn).await?;
+    let types = store::room_type::list(&mut conn, property).await?;
+    let compositions = store::room_type::compositions(&mut conn, property).await?;
+    let wanted = types
+        .iter()
+        .filter(|known| room_type.is_none_or(|id| id == known.id));
+    let plain: Vec<RoomTypeId> = wanted
+        .clone()
+        .flat_map(|known| parts(&compositions, known.id))
+        .map(|(id, _)| id)
+        .collect();
+    let present = night::present(&mut conn, property, &plain, nights).await?;
+    let lines = wanted.map(|known| TypeNights {
+        room_type: known.code.clone(),
+        id: known.id,
+        nights: nights
+            .nights()
+            .filter_map(|night| line(&present, &parts(&compositions, known.id), known.id, night))
+            .collect(),
+    });
+    Ok((now, lines.collect()))
+}
+
+/// A night of a type: its own balance where it is plain; what is free is the least over its parts.
+fn line(
+    present: &Present,
+    parts: &[(RoomTypeId, i32)],
+    room_type: RoomTypeId,
+    night: StayDate,
+) -> Option<NightLine> {
+    let free = free(present, parts, night)?;
+    let balance = present
+        .get(&(room_type, night))
+        .copied()
+        .unwrap_or_default();
+    let is_plain = parts.iter().any(|(part, _)| *part == room_type);
+    let balance = if is_plain {
+        balance
+    } else {
+        NightBalance::default()
+    };
+    Some(NightLine {
+        night,
+        balance,
+        free,
+    })
 }
 
 /// What is really free instead of a stay that is sold out.

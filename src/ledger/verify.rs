@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::store::verify::{self as store, Unproven, UnprovenReservation};
+use crate::store::{connection, property};
 
 /// A number that the ledger cannot prove.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,10 +33,125 @@ pub struct Verification {
     pub differences: Vec<Difference>,
 }
 
-/// Verifies one property, or all.
+/// Verifies one property, or all: each in one snapshot, so that it may run beside bookings.
 pub async fn verify(
-    _ledger: &Ledger,
-    _property: Option<PropertyId>,
+    ledger: &Ledger,
+    property: Option<PropertyId>,
 ) -> Result<Verification, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut verification = Verification::default();
+    let mut after = None;
+    loop {
+        let mut conn = connection::reader(ledger).await?;
+        let page = match property {
+            Some(id) => property::by_id(&mut conn, id).await?.into_iter().collect(),
+            None => property::page(&mut conn, after, PROPERTIES_PER_PAGE).await?,
+        };
+        drop(conn);
+        after = page.last().map(|property| property.id);
+        for property in &page {
+            one(ledger, property.id, &property.code, &mut verification).await?;
+        }
+        if property.is_some() || after.is_none() {
+            return Ok(verification);
+        }
+    }
+}
+
+const PROPERTIES_PER_PAGE: u32 = 200;
+
+async fn one(
+    ledger: &Ledger,
+    id: PropertyId,
+    code: &str,
+    verification: &mut Verification,
+) -> Result<(), LedgerError> {
+    let mut tx = connection::begin(ledger).await?;
+    store::one_snapshot(&mut tx).await?;
+    let (nights, reservations) = store::counts(&mut tx, id).await?;
+    verification.nights += u64::try_from(nights).unwrap_or(0);
+    verification.reservations += u64::try_from(reservations).unwrap_or(0);
+    let differ = |room_type: Option<String>, night: Option<StayDate>, what: String| Difference {
+        property: code.to_owned(),
+        room_type,
+        night,
+        what,
+    };
+    let found = &mut verification.differences;
+    for (says, counts, unproven) in [
+        ("entries", &COUNTS[..], store::nights(&mut tx, id).await?),
+        (
+            "reservations",
+            &COUNTS[3..5],
+            store::claims(&mut tx, id).await?,
+        ),
+    ] {
+        for night in unproven {
+            let what = differing(says, counts, &night);
+            found.push(differ(
+                night.room_type,
+                Some(night.stay_date.to_jiff()),
+                what,
+            ));
+        }
+    }
+    for reservation in store::reservations(&mut tx, id).await? {
+        found.push(differ(None, None, of_reservation(&reservation)));
+    }
+    for case in store::cases(&mut tx, id).await? {
+        let state = if case.is_open {
+            "a case is open"
+        } else {
+            "no case is open"
+        };
+        let what = format!(
+            "{} sold, {} can be slept in, and {state}",
+            case.sold, case.usable
+        );
+        found.push(differ(
+            Some(case.room_type),
+            Some(case.stay_date.to_jiff()),
+            what,
+        ));
+    }
+    connection::commit(tx).await
+}
+
+const COUNTS: [&str; 6] = [
+    "physical",
+    "out_of_order",
+    "overbooking_limit",
+    "held",
+    "sold",
+    "oversold",
+];
+
+/// Both numbers of each count that differs.
+fn differing(says: &str, counts: &[&str], night: &Unproven) -> String {
+    let counts = counts.iter().zip(night.proven.iter().zip(&night.present));
+    let words = counts
+        .filter(|(_, (proven, present))| proven != present)
+        .map(|(count, (proven, present))| {
+            format!("{count}: {says} say {proven}, the night {present}")
+        })
+        .collect::<Vec<_>>();
+    words.join("; ")
+}
+
+fn of_reservation(reservation: &UnprovenReservation) -> String {
+    let UnprovenReservation {
+        number,
+        present_version,
+        told_version,
+        told_rooms,
+        has_rooms,
+    } = reservation;
+    if present_version == told_version {
+        format!(
+            "reservation {number}: entries gave it {told_rooms} rooms a night, it has {has_rooms}"
+        )
+    } else {
+        format!(
+            "reservation {number}: entries end at version {told_version}, it is at {present_version}"
+        )
+    }
 }

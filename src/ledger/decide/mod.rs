@@ -5,6 +5,7 @@
 //! the draft as it was (but for the event that a payment must go back).
 
 pub mod capacity;
+pub mod composed;
 pub mod draft;
 pub mod entry;
 pub mod hold;

@@ -5,12 +5,13 @@
 //! A night has one number `out_of_order`. Staff state it as a total by `SetNights`; a block adds its
 //! room to it when it is made and takes it away when it ends, so the number that staff see is
 //! always the one that counts. What staff stated by hand is the number less the blocked rooms. It
-//! never falls below 0: a total stated below the blocked rooms is believed.
+//! never falls below 0 nor rises above the physical count: a total stated below the blocked rooms is
+//! believed.
 
 use std::collections::BTreeMap;
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
-use keyrack_model::stay::{Stay, StayDate, StayRange, ranges};
+use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days, ranges};
 use sqlx::PgConnection;
 
 use crate::catalog::Room;
@@ -63,6 +64,13 @@ pub(crate) async fn put(
         is_active: room.is_active,
     };
     let from = known.as_ref().map(Place::of);
+    let blocked = known
+        .as_ref()
+        .map(|known| upcoming(&known.room, calendar.business_day));
+    if from.is_some_and(|from| from != to) && blocked.is_some_and(|nights| !nights.is_empty()) {
+        let sentence = "it is blocked on coming nights, which count: take its blocks away first";
+        return Ok(Err(Refusal::invalid("/room", sentence)));
+    }
     let counts = counts_after(&mut tx, id, from, to).await?;
     for (room_type, rooms) in &counts {
         let nights = night::span(&mut tx, id, *room_type, calendar.business_day).await?;
@@ -78,14 +86,6 @@ pub(crate) async fn put(
         let asked = Asked::new(id, by.clone().into(), command);
         if let Err(refusal) = ledger.ask(asked).await? {
             return Ok(Err(refusal));
-        }
-    }
-    if let (Some(known), Some(from)) = (&known, from) {
-        let blocked = upcoming(&known.room, calendar.business_day);
-        let minus = (from.is_active).then_some((from.room_type, blocked.as_slice()));
-        let plus = (to.is_active).then_some((to.room_type, blocked.as_slice()));
-        if from != to {
-            shift(ledger, &mut tx, id, by, minus, plus).await?;
         }
     }
     property::lock(&mut tx, id)
@@ -187,7 +187,7 @@ pub(crate) async fn put_blocks(
         let minus = upcoming(&known.room, calendar.business_day);
         let plus = upcoming(&put.room, calendar.business_day);
         let (minus, plus) = ((known.room_type, &minus[..]), (known.room_type, &plus[..]));
-        shift(ledger, &mut tx, id, by, Some(minus), Some(plus)).await?;
+        shift(ledger, &mut tx, id, by, minus, plus).await?;
     }
     connection::commit(tx).await?;
     Ok(Ok(put.room))
@@ -211,50 +211,33 @@ fn upcoming(room: &Room, today: StayDate) -> Vec<StayRange> {
         .collect()
 }
 
-/// Takes blocked nights out of one type's count out of order and puts others in. Nights that are
-/// not born yet count their blocks when they are.
+/// Takes blocked nights out of a type's count out of order and puts others in. Nights that are not
+/// born yet count their blocks when they are.
 async fn shift(
     ledger: &Ledger,
     conn: &mut PgConnection,
     id: PropertyId,
     by: &By,
-    minus: Option<(RoomTypeId, &[StayRange])>,
-    plus: Option<(RoomTypeId, &[StayRange])>,
+    minus: (RoomTypeId, &[StayRange]),
+    plus: (RoomTypeId, &[StayRange]),
 ) -> Result<(), LedgerError> {
     let mut shifts: BTreeMap<(RoomTypeId, StayDate), i32> = BTreeMap::new();
-    for ((room_type, stays), by) in minus
-        .map(|m| (m, -1))
-        .into_iter()
-        .chain(plus.map(|p| (p, 1)))
-    {
+    for ((room_type, stays), by) in [(minus, -1), (plus, 1)] {
         for night in stays.iter().flat_map(|stay| stay.nights()) {
             *shifts.entry((room_type, night)).or_default() += by;
         }
     }
     shifts.retain(|_, by| *by != 0);
-    add_out_of_order(ledger, conn, id, by, &shifts).await
-}
-
-/// Adds to the count out of order of nights, each to its own, never below 0.
-pub(crate) async fn add_out_of_order(
-    ledger: &Ledger,
-    conn: &mut PgConnection,
-    id: PropertyId,
-    by: &By,
-    shifts: &BTreeMap<(RoomTypeId, StayDate), i32>,
-) -> Result<(), LedgerError> {
     let nights = shifts.keys().map(|(_, night)| *night);
-    let Some(span) = nights.clone().min().zip(nights.max()) else {
-        return Ok(());
-    };
-    let Some(span) = Stay::new(span.0, keyrack_model::stay::plus_days(span.1, 1)) else {
+    let span = nights.clone().min().zip(nights.max());
+    let Some(span) = span.and_then(|(first, last)| Stay::new(first, plus_days(last, 1))) else {
         return Ok(());
     };
     let types: Vec<RoomTypeId> = shifts.keys().map(|(room_type, _)| *room_type).collect();
     let mut totals: BTreeMap<(RoomTypeId, i32), Vec<StayDate>> = BTreeMap::new();
     for (room_type, night, balance) in night::balances(conn, id, &types, span).await? {
         if let Some(by) = shifts.get(&(room_type, night)) {
-            let total = (balance.out_of_order + by).max(0);
+            let total = (balance.out_of_order + by).min(balance.physical).max(0);
             totals.entry((room_type, total)).or_default().push(night);
         }
     }

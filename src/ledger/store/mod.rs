@@ -3,8 +3,10 @@
 pub(crate) mod account;
 pub(crate) mod apply;
 pub(crate) mod buffer_rule;
+pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod constraint;
+pub(crate) mod entry;
 pub(crate) mod key;
 pub(crate) mod mapping;
 pub(crate) mod night;
@@ -17,3 +19,4 @@ pub(crate) mod room;
 pub(crate) mod room_type;
 pub(crate) mod row;
 pub(crate) mod rules;
+pub(crate) mod verify;

@@ -1,5 +1,7 @@
 //! Nights outside a batch: their birth, and what is read of them. Only batches change their counts.
 
+use std::collections::BTreeMap;
+
 use jiff_sqlx::Date;
 use keyrack_model::id::{PropertyId, RoomTypeId};
 use keyrack_model::inventory::NightBalance;
@@ -8,13 +10,14 @@ use sqlx::PgConnection;
 
 use crate::error::LedgerError;
 
-/// Locks the plain types of a property, so that none becomes composed while nights are born.
+/// Locks the plain types of a property, so that none becomes composed while nights are born; with
+/// their counts.
 pub(crate) async fn share_plain_types(
     conn: &mut PgConnection,
     property: PropertyId,
-) -> Result<Vec<RoomTypeId>, LedgerError> {
-    let ids: Vec<i64> = sqlx::query_scalar(
-        "select room_type_id from room_type t
+) -> Result<Vec<(RoomTypeId, i32)>, LedgerError> {
+    let rows: Vec<(i64, i32)> = sqlx::query_as(
+        "select room_type_id, rooms from room_type t
          where property_id = $1
            and not exists (select from room_type_component c
                            where c.property_id = t.property_id and c.room_type_id = t.room_type_id)
@@ -24,39 +27,56 @@ pub(crate) async fn share_plain_types(
     .fetch_all(conn)
     .await
     .map_err(LedgerError::while_doing("locking room types"))?;
-    Ok(ids.into_iter().map(RoomTypeId).collect())
+    Ok(rows
+        .into_iter()
+        .map(|(id, rooms)| (RoomTypeId(id), rooms))
+        .collect())
 }
 
-/// Gives birth to the nights that are missing, with nothing in them; says which were born.
+/// Gives birth to the nights that are missing, each with its type's count and the blocks of its
+/// rooms; says which were born: type, night, rooms, of these out of order.
 pub(crate) async fn bear(
     conn: &mut PgConnection,
     property: PropertyId,
-    types: &[RoomTypeId],
+    types: &[(RoomTypeId, i32)],
     nights: StayRange,
-) -> Result<Vec<(RoomTypeId, StayDate)>, LedgerError> {
-    let ids: Vec<i64> = types.iter().map(|id| id.0).collect();
-    let rows: Vec<(i64, Date)> = sqlx::query_as(
-        "insert into night (property_id, room_type_id, stay_date)
-         select $1, t.id, $3::date + n.day
-         from unnest($2::bigint[]) as t (id), generate_series(0, $4::date - $3::date - 1) as n (day)
+) -> Result<Vec<(RoomTypeId, StayDate, i32, i32)>, LedgerError> {
+    let ids: Vec<i64> = types.iter().map(|(id, _)| id.0).collect();
+    let rooms: Vec<i32> = types.iter().map(|(_, rooms)| *rooms).collect();
+    let rows: Vec<(i64, Date, i32, i32)> = sqlx::query_as(
+        "insert into night (property_id, room_type_id, stay_date, physical, out_of_order)
+         select $1, t.id, d.night, t.rooms, least(t.rooms, (
+                    select count(*)::int from room r
+                    join room_assignment a using (property_id, room_id)
+                    where r.property_id = $1 and r.room_type_id = t.id and r.is_active
+                      and a.block_kind is not null and a.stay @> d.night))
+         from unnest($2::bigint[], $3::int[]) as t (id, rooms)
+         cross join lateral (
+             select $4::date + n as night from generate_series(0, $5::date - $4::date - 1) as n
+         ) as d
+         where not exists (select from night known
+                           where known.property_id = $1 and known.room_type_id = t.id
+                             and known.stay_date = d.night)
+         order by t.id, d.night
          on conflict do nothing
-         returning room_type_id, stay_date",
+         returning room_type_id, stay_date, physical, out_of_order",
     )
     .bind(property.0)
     .bind(ids)
+    .bind(rooms)
     .bind(Date::from(nights.arrival()))
     .bind(Date::from(nights.departure()))
     .fetch_all(conn)
     .await
     .map_err(LedgerError::while_doing("giving birth to nights"))?;
-    let born = rows
-        .into_iter()
-        .map(|(id, night)| (RoomTypeId(id), night.to_jiff()));
-    Ok(born.collect())
+    let born = rows.into_iter();
+    Ok(born
+        .map(|(id, night, rooms, out)| (RoomTypeId(id), night.to_jiff(), rooms, out))
+        .collect())
 }
 
-/// Nights from a day on whose physical count is not the one of their type, as it is set up: those
-/// just born, and those that a crash left behind. Type, night, the type's count.
+/// Nights from a day on whose physical count is not the one of their type, as it is set up: a crash
+/// left them behind. Type, night, the type's count.
 pub(crate) async fn miscounted(
     conn: &mut PgConnection,
     property: PropertyId,
@@ -221,4 +241,28 @@ pub(crate) async fn dead_holds(
             Ok((RoomTypeId(id), night.to_jiff(), rooms))
         })
         .collect()
+}
+
+/// The balances of nights as they are read by whoever may sell them: without what dead holds take.
+///
+/// Nights are read before dead holds: a hold that is swept between the two statements is counted
+/// once too often, never too seldom.
+pub(crate) async fn present(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    types: &[RoomTypeId],
+    nights: StayRange,
+) -> Result<BTreeMap<(RoomTypeId, StayDate), NightBalance>, LedgerError> {
+    let balances = balances(conn, property, types, nights).await?;
+    let mut present: BTreeMap<_, _> = balances
+        .into_iter()
+        .map(|(room_type, night, b)| ((room_type, night), b))
+        .collect();
+    for (room_type, night, rooms) in dead_holds(conn, property, nights).await? {
+        if let Some(balance) = present.get_mut(&(room_type, night)) {
+            balance.held = (balance.held - rooms).max(0);
+            *balance = balance.settled();
+        }
+    }
+    Ok(present)
 }

@@ -216,37 +216,6 @@ pub(crate) async fn taken_by(
     .map_err(LedgerError::while_doing("looking who has a room"))
 }
 
-/// How many active rooms of each type are blocked on each night of a range.
-pub(crate) async fn blocked(
-    conn: &mut PgConnection,
-    property: PropertyId,
-    nights: StayRange,
-) -> Result<Vec<(RoomTypeId, jiff::civil::Date, i32)>, LedgerError> {
-    let rows: Vec<(i64, Date, i32)> = sqlx::query_as(
-        "select r.room_type_id, n.night::date, count(*)::int
-         from room_assignment a
-         join room r using (property_id, room_id)
-         cross join lateral generate_series(
-             greatest(lower(a.stay), $2::date)::timestamp,
-             least(upper(a.stay), $3::date)::timestamp - interval '1 day',
-             interval '1 day'
-         ) as n (night)
-         where a.property_id = $1 and a.block_kind is not null and r.is_active
-           and a.stay && daterange($2, $3)
-         group by 1, 2 order by 1, 2",
-    )
-    .bind(property.0)
-    .bind(Date::from(nights.arrival()))
-    .bind(Date::from(nights.departure()))
-    .fetch_all(conn)
-    .await
-    .map_err(LedgerError::while_doing("counting blocked rooms"))?;
-    Ok(rows
-        .into_iter()
-        .map(|(id, night, n)| (RoomTypeId(id), night.to_jiff(), n))
-        .collect())
-}
-
 impl From<Row> for KnownRoom {
     fn from(row: Row) -> Self {
         let blocks = row.blocks.0.into_iter();

@@ -115,8 +115,8 @@ async fn a_removed_account_is_out_of_sight_and_comes_back_under_its_id() {
         .expect("made");
     let id = row.account.id;
     sqlx::query(
-        "insert into channel_reference (property_id, account_id, reference, last_hash) \
-         values ($1, $2, 'R1', '')",
+        "insert into channel_reference (property_id, account_id, reference, last_kind, last_hash) \
+         values ($1, $2, 'R1', 'new', '')",
     )
     .bind(hotel.property.0)
     .bind(id.0)

@@ -5,6 +5,7 @@ use keyrack_ledger::catalog::{self, Property, PropertySetup, RatePlanSetup, Room
 use keyrack_ledger::command::By;
 use keyrack_ledger::handle::{Ledger, MIGRATOR};
 use keyrack_ledger::settings::Settings;
+use keyrack_ledger::verify;
 use keyrack_model::id::{ConnectionId, PropertyId, RatePlanId, RoomTypeId};
 use keyrack_model::money::Currency;
 use keyrack_model::stay::{Stay, StayDate, plus_days};
@@ -144,6 +145,19 @@ impl Hotel {
             .fetch_one(&self.pool)
             .await
             .expect("a version")
+    }
+
+    /// Every number is proved.
+    pub async fn proven(&self) {
+        let proof = verify::verify(&self.ledger, Some(self.property))
+            .await
+            .expect("no failure");
+        assert_eq!(
+            proof.differences,
+            [],
+            "the ledger does not prove its numbers"
+        );
+        assert!(proof.nights > 0);
     }
 
     /// What the feed would read: type, plan, account, from, until, fields.

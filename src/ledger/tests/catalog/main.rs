@@ -5,3 +5,4 @@ mod hotel;
 mod keys;
 mod properties;
 mod rate_plans;
+mod rooms;

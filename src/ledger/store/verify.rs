@@ -1,0 +1,110 @@
+//! What cannot be proved: entries against nights, reservations against nights, cases against both.
+
+use jiff_sqlx::Date;
+use keyrack_model::id::PropertyId;
+use sqlx::PgConnection;
+
+use crate::error::LedgerError;
+
+/// A night with what is proved of it and what it says, count by count.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct Unproven {
+    pub room_type: Option<String>,
+    pub stay_date: Date,
+    pub proven: Vec<i64>,
+    pub present: Vec<i64>,
+}
+
+/// Nights whose counts the entries do not prove: physical, out of order, overbooking limit, held,
+/// sold, and oversold by its rule.
+pub(crate) async fn nights(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<Vec<Unproven>, LedgerError> {
+    sqlx::query_as(include_str!("sql/verify_nights.sql"))
+        .bind(property.0)
+        .fetch_all(conn)
+        .await
+        .map_err(LedgerError::while_doing("replaying entries"))
+}
+
+/// Nights of which reservations take other rooms than the night says: held, sold.
+pub(crate) async fn claims(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<Vec<Unproven>, LedgerError> {
+    sqlx::query_as(include_str!("sql/verify_claims.sql"))
+        .bind(property.0)
+        .fetch_all(conn)
+        .await
+        .map_err(LedgerError::while_doing("summing reservations"))
+}
+
+/// A reservation that its entries do not prove.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct UnprovenReservation {
+    pub number: i64,
+    pub present_version: i64,
+    pub told_version: i64,
+    pub told_rooms: i64,
+    pub has_rooms: i64,
+}
+
+/// Reservations whose version or rooms their entries do not prove.
+pub(crate) async fn reservations(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<Vec<UnprovenReservation>, LedgerError> {
+    sqlx::query_as(include_str!("sql/verify_reservations.sql"))
+        .bind(property.0)
+        .fetch_all(conn)
+        .await
+        .map_err(LedgerError::while_doing("replaying reservations"))
+}
+
+/// A night whose overbooking case is missing, or open in vain.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct WrongCase {
+    pub room_type: String,
+    pub stay_date: Date,
+    pub sold: i32,
+    pub usable: i32,
+    pub is_open: bool,
+}
+
+/// Nights whose overbooking case is missing, or open in vain.
+pub(crate) async fn cases(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<Vec<WrongCase>, LedgerError> {
+    sqlx::query_as(include_str!("sql/verify_cases.sql"))
+        .bind(property.0)
+        .fetch_all(conn)
+        .await
+        .map_err(LedgerError::while_doing("comparing cases"))
+}
+
+/// How many nights and reservations there are to compare.
+pub(crate) async fn counts(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<(i64, i64), LedgerError> {
+    sqlx::query_as(
+        "select (select count(*) from night where property_id = $1),
+                (select count(*) from reservation where property_id = $1)",
+    )
+    .bind(property.0)
+    .fetch_one(conn)
+    .await
+    .map_err(LedgerError::while_doing("counting nights"))
+}
+
+/// One picture for all the statements of a transaction, so that a booking between two of them is
+/// no difference.
+pub(crate) async fn one_snapshot(conn: &mut PgConnection) -> Result<(), LedgerError> {
+    sqlx::query("set transaction isolation level repeatable read, read only")
+        .execute(conn)
+        .await
+        .map_err(LedgerError::while_doing("taking a snapshot"))?;
+    Ok(())
+}
