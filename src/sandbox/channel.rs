@@ -147,21 +147,21 @@ impl Channel {
 
     /// Sells what a guest wants and takes it off the own number; `None` if it is not shown.
     pub fn sell(&self, wish: &Wish) -> Option<Sold> {
-        let now = self.clock.now();
-        self.state().sell(wish, now)
+        let mut state = self.state();
+        state.sell(wish, self.clock.now())
     }
 
     /// Changes a stay; `None` if the new one is not shown, or the reservation is unknown or
     /// cancelled.
     pub fn modify(&self, reference: &str, change: &Change) -> Option<Sold> {
-        let now = self.clock.now();
-        self.state().modify(reference, change, now)
+        let mut state = self.state();
+        state.modify(reference, change, self.clock.now())
     }
 
     /// Cancels a stay; `None` if it is unknown or cancelled already.
     pub fn cancel(&self, reference: &str) -> Option<Sold> {
-        let now = self.clock.now();
-        self.state().cancel(reference, now)
+        let mut state = self.state();
+        state.cancel(reference, self.clock.now())
     }
 
     /// A copy of everything written down so far.

@@ -56,4 +56,4 @@ pub use reservation::{
     Change, Guest, Reservation, RoomStay, Sold, Version, VersionState, Wish, WishedRoom,
 };
 pub use server::Sandbox;
-pub use settings::{AlpineBitsSettings, BookingComSettings, Secret, Settings};
+pub use settings::{AlpineBitsSettings, BookingComSettings, HotelSettings, Secret, Settings};

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::alpinebits::{self, AlpineBits};
 use crate::booking_com::{self, BookingCom};
-use crate::channel::Channel;
+use crate::channel::{ALPINEBITS, BOOKING_COM, Channel};
 use crate::clock::Clock;
 use crate::control::{self, Control};
 use crate::edge::{Line, Lines};
@@ -41,6 +41,13 @@ impl Sandbox {
         let channel = Channel::alpinebits(&settings.alpinebits, clock.clone(), seed, journal)
             .context("cannot open the sandbox's journal")?;
         let alpinebits = AlpineBits::new(channel, settings.alpinebits);
+        for hotel in &settings.hotels {
+            match hotel.channel.as_str() {
+                BOOKING_COM => booking_com.add_hotel(&hotel.hotel, &hotel.rooms),
+                ALPINEBITS => alpinebits.add_hotel(&hotel.hotel, &hotel.rooms),
+                other => anyhow::bail!("the sandbox has no channel {other}"),
+            }
+        }
         let listener = TcpListener::bind(settings.listen)
             .await
             .with_context(|| format!("the sandbox cannot listen on {}", settings.listen))?;

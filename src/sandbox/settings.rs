@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use crate::hotel::Room;
+
 /// The whole sandbox: where it listens, its chance and day, and its two channels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -19,8 +21,20 @@ pub struct Settings {
     pub today: Option<Date>,
     /// A file to which the journal is appended as JSON lines, so that it survives.
     pub journal_file: Option<PathBuf>,
+    /// Hotels under contract from the start.
+    pub hotels: Vec<HotelSettings>,
     pub booking_com: BookingComSettings,
     pub alpinebits: AlpineBitsSettings,
+}
+
+/// A hotel at one of the channels.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HotelSettings {
+    /// `booking_com` or `alpinebits`.
+    pub channel: String,
+    pub hotel: String,
+    pub rooms: Vec<Room>,
 }
 
 impl Default for Settings {
@@ -30,6 +44,7 @@ impl Default for Settings {
             seed: 1,
             today: None,
             journal_file: None,
+            hotels: Vec::new(),
             booking_com: BookingComSettings::default(),
             alpinebits: AlpineBitsSettings::default(),
         }

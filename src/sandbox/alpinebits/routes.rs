@@ -16,7 +16,8 @@ use crate::faults::Struck;
 
 use super::answer::{AlpineTongue, Demand, plain, unauthorized};
 use super::capability::VERSION;
-use super::{AlpineBits, free_rooms, guest_requests, handshake};
+use super::portal::AlpineBits;
+use super::{free_rooms, guest_requests, handshake};
 
 /// The address, over one channel.
 pub(crate) fn router(channel: AlpineBits) -> Router {

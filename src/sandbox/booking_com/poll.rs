@@ -12,10 +12,10 @@ use crate::faults::Struck;
 use crate::reservation::Reservation;
 use crate::state::State;
 
+use super::account::{BookingCom, Desk, Rhythm};
 use super::answer::Fault;
 use super::message::{self, Manner};
 use super::queue::{Filter, Queue, queue_of};
-use super::{BookingCom, Desk, Rhythm};
 
 /// Reads the query; a status and a fault if it asks for what it may not have.
 pub(crate) fn filter(

@@ -12,12 +12,13 @@ use rand::seq::SliceRandom as _;
 
 use crate::edge::{Heard, Line, hear};
 
+use super::account::BookingCom;
 use super::answer::{BookingTongue, Fault, refusal, unauthorized};
 use super::ari::{AVAILABILITY, Kind, RATES};
 use super::message::Manner;
 use super::poll::{deliver, filter, hand_out, paced, rhythm};
 use super::queue::{Queue, let_fall, missed, offered};
-use super::{BookingCom, acknowledgement, ari, message};
+use super::{acknowledgement, ari, message};
 
 /// All addresses, over one channel.
 pub(crate) fn router(channel: BookingCom) -> Router {

@@ -125,14 +125,7 @@ impl Booking {
                <RestrictionStatus Status="Open"/></AvailStatusMessage>"#
         );
         assert_eq!(self.avail(&elements).await.status, 200);
-        let amount =
-            r#"<BaseByGuestAmt AmountAfterTax="15000" CurrencyCode="EUR" DecimalPlaces="2"/>"#;
-        let body = format!(
-            r#"<OTA_HotelRateAmountNotifRQ xmlns="{OTA}"><RateAmountMessages HotelCode="{HOTEL}">
-               <RateAmountMessage><StatusApplicationControl {period} RatePlanCode="901"/>
-               <Rates><Rate><BaseByGuestAmts>{amount}</BaseByGuestAmts></Rate></Rates>
-               </RateAmountMessage></RateAmountMessages></OTA_HotelRateAmountNotifRQ>"#
-        );
+        let body = prices(period);
         let answer = self
             .post("/hotels/ota/OTA_HotelRateAmountNotif", &body)
             .await;
@@ -168,6 +161,17 @@ pub fn avail(hotel: &str, elements: &str) -> String {
     format!(
         r#"<OTA_HotelAvailNotifRQ xmlns="{OTA}" Version="1.0"><AvailStatusMessages
            HotelCode="{hotel}">{elements}</AvailStatusMessages></OTA_HotelAvailNotifRQ>"#
+    )
+}
+
+/// A price of 150.00 for the type of rooms and the nights of a period.
+pub fn prices(period: &str) -> String {
+    let amount = r#"<BaseByGuestAmt AmountAfterTax="15000" CurrencyCode="EUR" DecimalPlaces="2"/>"#;
+    format!(
+        r#"<OTA_HotelRateAmountNotifRQ xmlns="{OTA}"><RateAmountMessages HotelCode="{HOTEL}">
+           <RateAmountMessage><StatusApplicationControl {period} RatePlanCode="901"/>
+           <Rates><Rate><BaseByGuestAmts>{amount}</BaseByGuestAmts></Rate></Rates>
+           </RateAmountMessage></RateAmountMessages></OTA_HotelRateAmountNotifRQ>"#
     )
 }
 

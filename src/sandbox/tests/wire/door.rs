@@ -162,3 +162,21 @@ async fn the_journal_survives_in_its_file() {
     );
     assert!(lines.iter().all(|line| line["channel"] == "booking_com"));
 }
+
+#[tokio::test]
+async fn settings_bring_hotels_and_never_print_a_secret() {
+    let settings: Settings = serde_json::from_value(json!({
+        "seed": 3,
+        "hotels": [{"channel": "alpinebits", "hotel": "HTL9", "rooms": [
+            {"code": "DBL", "rates": ["BAR"], "physical": 4, "list_price_minor": 9_000}]}],
+        "booking_com": {"client_secret": "do-not-print"}
+    }))
+    .unwrap();
+    assert!(!format!("{settings:?}").contains("do-not-print"));
+    let sandbox = keyrack_sandbox::Sandbox::start(settings).await.unwrap();
+    assert_eq!(sandbox.alpinebits().hotels(), ["HTL9"]);
+    assert_eq!(sandbox.alpinebits().rooms("HTL9")[0].physical, 4);
+    let unknown = json!({"hotels": [{"channel": "fax", "hotel": "1", "rooms": []}]});
+    let unknown: Settings = serde_json::from_value(unknown).unwrap();
+    assert!(keyrack_sandbox::Sandbox::start(unknown).await.is_err());
+}

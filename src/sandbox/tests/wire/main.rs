@@ -9,6 +9,7 @@ mod booking_queues;
 mod cases;
 mod checks;
 mod client;
+mod day;
 mod door;
 mod fallback;
 mod faults;
