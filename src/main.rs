@@ -1,3 +1,8 @@
-//! Hands the arguments to a command and its answer to the exit code.
+//! Hands the arguments to a command and its end to the exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    keyrack_commands::run().await
+}

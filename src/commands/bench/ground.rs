@@ -1,0 +1,173 @@
+//! The ground of a bench: a private Postgres that keeps its promises, and a chain of hotels.
+
+use anyhow::{Context, Result};
+use jiff::civil::{Date, date};
+use keyrack_embedded::{Server, Settings as ServerSettings, temporary_state_dir};
+use keyrack_ledger::handle::MIGRATOR;
+use serde_json::{Value, json};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{PgPool, Row as _};
+
+use super::contender::{Ask, NIGHTS, Shape};
+
+pub const PROPERTIES: usize = 20;
+pub const ROOM_TYPES: usize = 10;
+const NIGHTS_OPEN: i32 = 365;
+/// The first night that is sold.
+pub const FIRST: Date = date(2030, 1, 10);
+/// Rooms that never end.
+const ROOMS: i32 = 1_000_000;
+/// The type of the first property that has no room left.
+pub const FULL: usize = ROOM_TYPES;
+
+/// A private Postgres with the hotels in it.
+pub struct Ground {
+    server: Server,
+    state_dir: std::path::PathBuf,
+    pub options: PgConnectOptions,
+    pub pool: PgPool,
+    /// Ids of the properties, and of their types.
+    pub hotels: Vec<(i64, Vec<i64>)>,
+}
+
+impl Ground {
+    pub async fn prepare() -> Result<Self> {
+        let state_dir = temporary_state_dir("bench")?;
+        let settings = ServerSettings {
+            state_dir: state_dir.clone(),
+            postgres_bin: None,
+            durable: true,
+            extra: [
+                ("shared_buffers", "1GB"),
+                ("max_wal_size", "8GB"),
+                ("checkpoint_timeout", "30min"),
+                ("autovacuum", "off"),
+                ("max_connections", "100"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        };
+        let server = Server::start(&settings)
+            .await
+            .context("a private Postgres for the bench")?;
+        let options = server.database("bench").await?;
+        let pool = PgPool::connect_with(options.clone()).await?;
+        MIGRATOR.run(&pool).await?;
+        sqlx::raw_sql(include_str!("ground.sql"))
+            .execute(&pool)
+            .await?;
+        let hotels = Self::hotels(&pool).await?;
+        Ok(Self {
+            server,
+            state_dir,
+            options,
+            pool,
+            hotels,
+        })
+    }
+
+    async fn hotels(pool: &PgPool) -> Result<Vec<(i64, Vec<i64>)>> {
+        sqlx::query("select bench_ground($1, $2, $3, $4, $5)")
+            .bind(i32::try_from(PROPERTIES)?)
+            .bind(i32::try_from(ROOM_TYPES)?)
+            .bind(jiff_sqlx::Date::from(FIRST))
+            .bind(NIGHTS_OPEN)
+            .bind(ROOMS)
+            .execute(pool)
+            .await?;
+        let rows = sqlx::query(
+            "select property_id, array_agg(room_type_id order by room_type_id) as types
+               from room_type group by property_id order by property_id",
+        )
+        .fetch_all(pool)
+        .await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// The nth hold that a caller asks for.
+    pub fn ask(shape: Shape, dice: u64) -> Ask {
+        let pick = |shift: u32, of: usize| {
+            let sides = u64::try_from(of).unwrap_or(1);
+            usize::try_from((dice >> shift) % sides).unwrap_or(0)
+        };
+        match shape {
+            Shape::Spread => Ask {
+                property: pick(0, PROPERTIES),
+                room_type: pick(16, ROOM_TYPES),
+                from: i32::try_from((dice >> 32) % 360).unwrap_or(0),
+            },
+            Shape::Hot => Ask {
+                property: 0,
+                room_type: 0,
+                from: 0,
+            },
+            Shape::SoldOut => Ask {
+                property: 0,
+                room_type: FULL,
+                from: 0,
+            },
+        }
+    }
+
+    /// Empties what holds have written and puts the disk at rest, so that rounds begin alike.
+    pub async fn reset(&self) -> Result<()> {
+        sqlx::raw_sql("select bench_reset(); checkpoint")
+            .execute(&self.pool)
+            .await?;
+        sqlx::raw_sql("vacuum night").execute(&self.pool).await?;
+        sqlx::raw_sql("vacuum plain_night")
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// Everything that would make the figures worthless.
+    pub async fn wrong_sums(&self) -> Result<Vec<String>> {
+        let rows = sqlx::query("select * from bench_wrong_sums()")
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    /// Accepted holds as rows: ours and plain's.
+    pub async fn rows(&self) -> Result<(i64, i64)> {
+        let row = sqlx::query(
+            "select (select count(*) from reservation), (select count(*) from plain_reservation)",
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        Ok((row.get(0), row.get(1)))
+    }
+
+    /// The machine and the settings that the figures hold for; refuses a database that does not
+    /// keep its promises.
+    pub async fn settings(&self) -> Result<Value> {
+        let row = sqlx::query(
+            "select version(), current_setting('fsync'), current_setting('synchronous_commit'),
+                    current_setting('full_page_writes'), current_setting('shared_buffers')",
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        let (fsync, commit): (String, String) = (row.get(1), row.get(2));
+        anyhow::ensure!(
+            fsync == "on" && commit == "on",
+            "fsync and synchronous_commit must be on, or the figures say nothing"
+        );
+        let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+        Ok(json!({
+            "postgres": row.get::<String, _>(0), "fsync": fsync, "synchronous_commit": commit,
+            "full_page_writes": row.get::<String, _>(3),
+            "shared_buffers": row.get::<String, _>(4),
+            "cores": cores, "properties": PROPERTIES, "room_types": ROOM_TYPES,
+            "nights": NIGHTS_OPEN, "nights_per_hold": NIGHTS,
+            "plain": "one transaction per reservation, prepared statements, a pool of 16",
+        }))
+    }
+
+    /// Stops the server and takes its folder away.
+    pub async fn clear(self) -> Result<()> {
+        self.pool.close().await;
+        self.server.stop().await?;
+        std::fs::remove_dir_all(&self.state_dir).context("taking the bench's folder away")
+    }
+}
