@@ -64,17 +64,18 @@ fn label(bytes: &[u8]) -> Option<String> {
     Some(label.trim().to_ascii_lowercase())
 }
 
-/// The C1 range as browsers and booking sites mean it.
-const FROM_0X80: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
-    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+/// The C1 range as browsers and booking sites mean it, from 0x80.
+const C1: [&str; 4] = [
+    "€\u{81}‚ƒ„…†‡",
+    "ˆ‰Š‹Œ\u{8d}Ž\u{8f}",
+    "\u{90}‘’“”•–—",
+    "˜™š›œ\u{9d}žŸ",
 ];
 
 fn windows_1252(byte: u8) -> char {
-    match byte {
-        0x80..=0x9f => FROM_0X80[usize::from(byte - 0x80)],
-        _ => char::from(byte),
-    }
+    let place = usize::from(byte.wrapping_sub(0x80));
+    let c1 = C1.get(place / 8).and_then(|row| row.chars().nth(place % 8));
+    c1.unwrap_or(char::from(byte))
 }
 
 #[cfg(test)]
@@ -97,6 +98,21 @@ mod tests {
         for label in ["ISO-8859-1", "windows-1252", "CP1252"] {
             let text = decode(&labelled(label, b"Zo\xeb \x80")).expect(label);
             assert!(text.contains("Zoë €"), "{label}");
+        }
+    }
+
+    #[test]
+    fn each_byte_of_windows_1252_has_its_letter() {
+        for (byte, letter) in [
+            (0x80, '€'),
+            (0x87, '‡'),
+            (0x8a, 'Š'),
+            (0x9f, 'Ÿ'),
+            (0xa0, '\u{a0}'),
+            (0xff, 'ÿ'),
+            (0x41, 'A'),
+        ] {
+            assert_eq!(windows_1252(byte), letter);
         }
     }
 
