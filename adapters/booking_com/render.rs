@@ -141,28 +141,29 @@ fn amounts(index: usize, span: &AriSpan) -> Option<Amounts<'_>> {
 }
 
 /// One "thank you" for all that was stored in a queue and one "no" for the rest: an answer has
-/// Success or Errors, never both.
+/// Success or Errors, never both. What may stand in either queue is answered in both, in messages
+/// of its own: the channel takes a message whole or not at all, and one of the two is wrong.
 pub(super) fn acknowledge(
     inbound: &Inbound,
     receipts: &[Receipt],
     session: &Session,
 ) -> Result<Vec<Outbound>, RenderError> {
     let mut messages = Vec::new();
-    // What may stand in either is answered in both; the wrong one says so and nothing is lost.
     for queue in [Queue::Modified, Queue::New] {
-        let of_queue = receipts.iter().filter(|receipt| {
-            let named = queue_of(inbound, receipt);
-            named == queue || named == Queue::Either
-        });
-        let mut named = HashSet::new();
-        let (recorded, refused): (Vec<&Receipt>, Vec<&Receipt>) = of_queue
-            .filter(|receipt| named.insert((is_recorded(receipt), &receipt.reference)))
+        let of = |wanted: Queue| {
+            let named = receipts.iter().map(move |r| (queue_of(inbound, r), r));
+            named.filter_map(move |(named, receipt)| (named == wanted).then_some(receipt))
+        };
+        let mut seen = HashSet::new();
+        let (recorded, refused): (Vec<&Receipt>, Vec<&Receipt>) = of(queue)
+            .filter(|receipt| seen.insert((is_recorded(receipt), &receipt.reference)))
             .partition(|receipt| is_recorded(receipt));
-        for chunk in recorded.chunks(RECEIPTS_PER_MESSAGE_MAX) {
-            messages.push(answer(session, queue, &thanks(queue, chunk))?);
-        }
-        for chunk in refused.chunks(RECEIPTS_PER_MESSAGE_MAX) {
-            messages.push(answer(session, queue, &refusals(queue, chunk))?);
+        let unsure: Vec<&Receipt> = of(Queue::Either).collect();
+        let together = recorded
+            .chunks(RECEIPTS_PER_MESSAGE_MAX)
+            .chain(refused.chunks(RECEIPTS_PER_MESSAGE_MAX));
+        for chunk in together.chain(unsure.chunks(1)) {
+            messages.push(answer(session, queue, chunk)?);
         }
     }
     Ok(messages)
@@ -184,12 +185,17 @@ fn is_recorded(receipt: &Receipt) -> bool {
     matches!(receipt.outcome, ReceiptOutcome::Recorded { .. })
 }
 
-fn answer(session: &Session, queue: Queue, body: &[u8]) -> Result<Outbound, RenderError> {
+/// Receipts of one outcome in one message.
+fn answer(session: &Session, queue: Queue, receipts: &[&Receipt]) -> Result<Outbound, RenderError> {
     let (topic, path) = match queue {
         Queue::Modified => (ACKNOWLEDGE_MODIFIED, MODIFIED_PATH),
         Queue::New | Queue::Either => (ACKNOWLEDGE_NEW, NEW_PATH),
     };
-    post(session, topic, SECURE_HOST, path, body.to_vec())
+    let body = match receipts.iter().all(|receipt| is_recorded(receipt)) {
+        true => thanks(queue, receipts),
+        false => refusals(queue, receipts),
+    };
+    post(session, topic, SECURE_HOST, path, body)
 }
 
 /// Root, list and item of an answer.

@@ -207,6 +207,17 @@ fn what_must_be_refused_is_refused_as_a_whole() {
         let parsed = parse("", &message(COMPLETE, &inventories));
         assert!(parsed.is_unreadable && parsed.ari.is_none(), "{what}");
     }
+}
+
+#[test]
+fn what_names_no_hotel_or_no_proper_set_is_refused() {
+    let fine = period(
+        "02-01",
+        "02-10",
+        "InvTypeCode='DBL'",
+        &counted(&[("2", "1")]),
+    );
+    let season = period("02-05", "02-08", "AllInvCode='true'", "");
     for (what, broken) in [
         ("reset of a delta", message("", "<Inventory/>")),
         ("season in a delta", message("", &season)),

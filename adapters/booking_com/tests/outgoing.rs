@@ -82,13 +82,17 @@ fn what_fell_back_is_acknowledged_through_the_queue_that_it_belongs_to() {
             (message.topic, names.to_vec())
         })
         .collect();
+    let said = |topic: &str, which: [bool; 3]| (topic.to_owned(), which.to_vec());
+    let (modified, new) = ("acknowledge.modified", "acknowledge.new");
+    let expected = [
+        said(modified, [false, true, false]),
+        said(modified, [false, false, true]),
+        said(new, [true, false, false]),
+        said(new, [false, false, true]),
+    ];
     assert_eq!(
-        named[0],
-        ("acknowledge.modified".to_owned(), vec![false, true, true])
-    );
-    assert_eq!(
-        named[1],
-        ("acknowledge.new".to_owned(), vec![true, false, true])
+        named, expected,
+        "a cancellation may be of either queue, and stands alone"
     );
 }
 

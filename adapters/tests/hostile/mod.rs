@@ -62,7 +62,12 @@ pub fn messages() -> Vec<(&'static str, Vec<u8>)> {
     .into_iter()
     .map(|(what, text)| (what, text.into_bytes()))
     .collect();
-    messages.extend([
+    messages.extend(odd_bytes());
+    messages
+}
+
+fn odd_bytes() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
         (
             "false UTF-8",
             b"<?xml version='1.0' encoding='UTF-8'?><a b='\xe4'/>".to_vec(),
@@ -79,6 +84,5 @@ pub fn messages() -> Vec<(&'static str, Vec<u8>)> {
             bytes.extend_from_slice(b"'/>");
             bytes
         }),
-    ]);
-    messages
+    ]
 }
