@@ -11,9 +11,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::channels::Channels;
 use crate::error::DistributionError;
+use crate::lease::Leases;
 use crate::limit::Limits;
+use crate::notice::Mailer;
 use crate::seal::Seal;
 use crate::settings::Settings;
+use crate::sign_in::SignIns;
+use crate::timetable::Rolled;
 use crate::transport::Transport;
 use crate::{feed, notice, poll, push, resync, timetable, webhooks};
 
@@ -39,6 +43,14 @@ pub(crate) struct Inner {
     pub(crate) transport: Transport,
     /// The quota of each connection.
     pub(crate) limits: Limits,
+    /// Who polls what, among all daemons.
+    pub(crate) leases: Leases,
+    /// Who signs in where, within this process.
+    pub(crate) sign_ins: SignIns,
+    /// Mails to the staff.
+    pub(crate) mailer: Mailer,
+    /// Which business day each property was rolled over to.
+    pub(crate) rolled: Rolled,
     /// Asks a loop to look at once.
     pub(crate) wakes: Wakes,
     /// Ends every loop; what is in hand is finished.
@@ -73,6 +85,7 @@ impl Distribution {
         settings: Settings,
     ) -> Result<Self, DistributionError> {
         let transport = Transport::new(&settings)?;
+        let mailer = Mailer::new(&settings.mail)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 ledger,
@@ -82,6 +95,10 @@ impl Distribution {
                 settings,
                 transport,
                 limits: Limits::default(),
+                leases: Leases::default(),
+                sign_ins: SignIns::default(),
+                mailer,
+                rolled: Rolled::default(),
                 wakes: Wakes::default(),
                 cancel: CancellationToken::new(),
                 tasks: TaskTracker::new(),

@@ -7,6 +7,7 @@
 //! later is a row, so a crash costs a repeat and never a loss.
 
 pub mod accounts;
+mod behind;
 pub mod channels;
 pub mod connections;
 pub mod error;
@@ -14,6 +15,7 @@ pub mod feed;
 pub mod handle;
 pub mod inbox;
 pub mod intake;
+mod lease;
 mod limit;
 pub mod messages;
 pub mod notice;

@@ -1,8 +1,129 @@
-//! The loop of `timetable`.
+//! What falls due by the clock: dead holds, the roll-over of the business day, verification, alarms,
+//! what waits for a mapping, and what is too old to keep.
 
+mod alarms;
+mod sweep;
+
+use std::future::Future;
+use std::time::Duration;
+
+use keyrack_ledger::{keys, verify};
+
+use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::messages;
+use crate::notice::{self, About, Kind};
+use crate::store::{message, notice as notice_store};
 
-/// Runs until the engine stops.
+pub use self::alarms::{clock_distance_seconds, look as alarm};
+pub(crate) use self::sweep::Rolled;
+pub use self::sweep::{roll_over_due, sweep_once};
+
+/// Runs every timetable until the engine stops.
 pub(crate) async fn run(distribution: Distribution) {
-    distribution.inner.cancel.cancelled().await;
+    let settings = &distribution.inner.settings;
+    let sweep_seconds = distribution.inner.ledger.settings().sweep_seconds.max(1);
+    let verify_seconds = settings.verify_seconds;
+    tokio::join!(
+        sweep::run(&distribution, sweep_seconds),
+        every(&distribution, 30, "rolling over", sweep::roll_over_all),
+        every(&distribution, 10, "looking for alarms", alarms::look),
+        every(&distribution, 20, "reading again", read_again),
+        every(&distribution, 3_600, "purging", purge),
+        async {
+            if verify_seconds > 0 {
+                every(&distribution, verify_seconds, "verifying", verify_once).await;
+            }
+        },
+    );
 }
+
+/// Does a thing at once and then every so many seconds; a failure is logged and waits for the next
+/// time.
+async fn every<'a, F, T>(
+    distribution: &'a Distribution,
+    seconds: u32,
+    doing: &'static str,
+    work: impl Fn(&'a Distribution) -> F,
+) where
+    F: Future<Output = Result<T, DistributionError>>,
+{
+    let cancel = &distribution.inner.cancel;
+    while !cancel.is_cancelled() {
+        if let Err(error) = work(distribution).await {
+            tracing::error!(error = &error as &dyn std::error::Error, "{doing} failed");
+        }
+        tokio::select! {
+            () = cancel.cancelled() => {}
+            () = tokio::time::sleep(Duration::from_secs(seconds.into())) => {}
+        }
+    }
+}
+
+/// What waits for a mapping that is there now, and what a daemon left unfinished.
+async fn read_again(distribution: &Distribution) -> Result<(), DistributionError> {
+    messages::replay_all_mapped(distribution).await?;
+    messages::replay_unfinished(distribution, UNFINISHED_SECONDS).await?;
+    Ok(())
+}
+
+/// Replays the ledger against the sums; says how many numbers it cannot prove.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn verify_once(distribution: &Distribution) -> Result<usize, DistributionError> {
+    let verification = verify::verify(&distribution.inner.ledger, None).await?;
+    let differences = verification.differences.len();
+    let shown = u32::try_from(differences).unwrap_or(u32::MAX);
+    metrics::gauge!("summary_ledger_mismatch_count").set(f64::from(shown));
+    if let Some(first) = verification.differences.first() {
+        let text = format!(
+            "The ledger cannot prove {differences} numbers, such as {} at {}. Run `keyrack verify` \
+             and compare with what people did last.",
+            first.what, first.property
+        );
+        notice::raise(
+            distribution,
+            Kind::LedgerMismatch,
+            "verify",
+            About::default(),
+            &text,
+        )
+        .await?;
+    } else {
+        notice::clear(distribution, Kind::LedgerMismatch, "verify").await?;
+    }
+    Ok(differences)
+}
+
+/// Takes away what is older than its retention, in small steps.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn purge(distribution: &Distribution) -> Result<(), DistributionError> {
+    let inner = &distribution.inner;
+    let settings = &inner.settings;
+    let days = settings.message_retention_days;
+    while message::purge(&inner.pool, days, PURGED_AT_ONCE).await? == u64::from(PURGED_AT_ONCE) {
+        if inner.cancel.is_cancelled() {
+            return Ok(());
+        }
+    }
+    notice_store::purge(&inner.pool, days).await?;
+    let hours = settings.idempotency_key_hours.max(IDEMPOTENCY_HOURS_MIN);
+    while keys::purge_idempotency(&inner.ledger, hours, PURGED_AT_ONCE).await? == PURGED_AT_ONCE {
+        if inner.cancel.is_cancelled() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Whatever is still being taken in after that belongs to nobody any more.
+const UNFINISHED_SECONDS: u32 = 120;
+/// Rows of one statement, so that none holds its locks for long.
+const PURGED_AT_ONCE: u32 = 1_000;
+/// What the API promises.
+const IDEMPOTENCY_HOURS_MIN: u32 = 24;

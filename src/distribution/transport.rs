@@ -182,6 +182,11 @@ impl Transport {
     }
 }
 
+/// Whether the other side took the request at all; what it says of it stands in the body.
+pub(crate) fn is_success(reply: &Reply) -> bool {
+    (200..300).contains(&reply.status)
+}
+
 fn request(client: &Client, outbound: &Outbound) -> Result<RequestBuilder, TransportError> {
     let url = reqwest::Url::parse(&outbound.url).map_err(|_| TransportError::BadAddress)?;
     if !matches!(url.scheme(), "http" | "https") {

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::error::LedgerError;
 use crate::handle::Ledger;
-use crate::store::connection;
 use crate::store::key::{self as store, KeyRow};
+use crate::store::{connection, idempotency};
 
 /// What a key may do; each may what the next may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -119,6 +119,17 @@ fn hash(key: &str) -> Vec<u8> {
 fn known(row: Option<KeyRow>) -> Result<ApiKey, LedgerError> {
     let row = row.ok_or_else(|| LedgerError::Unreadable("a key is gone".to_owned()))?;
     ApiKey::try_from(row)
+}
+
+/// Takes away idempotency keys that are older than so many hours, at most `limit`; says how many.
+/// The API promises to keep them for 24.
+pub async fn purge_idempotency(
+    ledger: &Ledger,
+    hours: u32,
+    limit: u32,
+) -> Result<u32, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    idempotency::purge(&mut conn, hours, limit).await
 }
 
 impl TryFrom<KeyRow> for ApiKey {

@@ -1,5 +1,7 @@
 //! The loop of `push`.
 
+pub(crate) mod backoff;
+
 use crate::handle::Distribution;
 
 /// Runs until the engine stops.

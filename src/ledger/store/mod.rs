@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod constraint;
 pub(crate) mod entry;
+pub(crate) mod idempotency;
 pub(crate) mod key;
 pub(crate) mod mapping;
 pub(crate) mod night;

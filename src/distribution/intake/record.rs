@@ -1,0 +1,187 @@
+//! Reports go to the ledger: side by side where they are strangers, one after the other where they
+//! speak of the same reservation, and begun in the order in which they were told.
+
+use std::sync::Arc;
+
+use keyrack_ledger::command::{By, Receipt};
+use keyrack_ledger::handle::Ledger;
+use keyrack_ledger::reservations::{self, Filter};
+use keyrack_model::adapter::{self, ParseFault};
+use keyrack_model::channel::Account;
+use keyrack_model::id::AccountId;
+use keyrack_model::reservation::{ReservationReport, ReservationRevision};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tracing::Instrument as _;
+use uuid::Uuid;
+
+use crate::behind::Behind;
+use crate::error::DistributionError;
+use crate::handle::Distribution;
+
+/// A message's reports, sorted by what is to be done with them.
+#[derive(Default)]
+pub(super) struct Sorted {
+    pub(super) work: Vec<Work>,
+    /// Receipts of what is not recorded, by the index of their report.
+    pub(super) receipts: Vec<(usize, adapter::Receipt)>,
+    pub(super) faults: Vec<ParseFault>,
+    /// Accounts that are spoken of.
+    pub(super) named: Vec<AccountId>,
+    pub(super) is_unmapped: bool,
+}
+
+impl Sorted {
+    pub(super) fn name(&mut self, account: AccountId) {
+        if !self.named.contains(&account) {
+            self.named.push(account);
+        }
+    }
+}
+
+/// A fact to record.
+pub(super) struct Work {
+    pub(super) index: usize,
+    pub(super) account: Account,
+    pub(super) revision: ReservationRevision,
+}
+
+/// What became of it: our short number and what the ledger did, or a failure that was logged.
+pub(super) struct Outcome {
+    pub(super) index: usize,
+    pub(super) account: AccountId,
+    pub(super) result: Result<(String, String), ()>,
+}
+
+/// Records every fact; a failure of one leaves the others alone.
+pub(super) async fn record_all(
+    distribution: &Distribution,
+    span: Uuid,
+    work: Vec<Work>,
+) -> Vec<Outcome> {
+    let parallel = distribution.inner.settings.intake_parallel_max.max(1);
+    let turns = Arc::new(Semaphore::new(parallel));
+    let mut tasks = JoinSet::new();
+    let mut outcomes = Vec::new();
+    for group in by_reference(work) {
+        // The turn is taken before the task begins, so that groups begin in their order. Tasks of
+        // their own live on when the caller goes away.
+        let turn = Arc::clone(&turns).acquire_owned().await;
+        let ledger = distribution.inner.ledger.clone();
+        let task = async move {
+            let _turn = turn;
+            record_in_order(&ledger, span, group).await
+        };
+        tasks.spawn(task.in_current_span());
+    }
+    while let Some(done) = tasks.join_next().await {
+        // What a broken task held has no outcome, so it is not acknowledged.
+        outcomes.extend(done.unwrap_or_default());
+    }
+    outcomes.sort_by_key(|outcome| outcome.index);
+    outcomes
+}
+
+async fn record_in_order(ledger: &Ledger, span: Uuid, group: Vec<Work>) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    for work in group {
+        let by = By {
+            actor: format!("account:{}", work.account.code),
+            request_id: Some(span.to_string()),
+        };
+        let reference = work.revision.report.reference.clone();
+        let result = match reservations::record(ledger, by, work.revision).await {
+            Ok(receipt) => {
+                note(&work.account, &reference, &receipt);
+                Ok((number(&receipt, &reference), receipt.did))
+            }
+            Err(error) => {
+                metrics::counter!("intake_reports_total", "outcome" => "failed").increment(1);
+                tracing::error!(
+                    reservation.reference = reference,
+                    account.id = %work.account.id,
+                    error = &error as &dyn std::error::Error,
+                    "a report was not recorded; it is not acknowledged and comes again"
+                );
+                Err(())
+            }
+        };
+        outcomes.push(Outcome {
+            index: work.index,
+            account: work.account.id,
+            result,
+        });
+    }
+    outcomes
+}
+
+/// Work of one reference stays together and in order; groups stand in the order of their first.
+fn by_reference(work: Vec<Work>) -> Vec<Vec<Work>> {
+    let mut groups: Vec<Vec<Work>> = Vec::new();
+    for item in work {
+        let same = |group: &&mut Vec<Work>| {
+            group.first().is_some_and(|first| {
+                first.account.id == item.account.id
+                    && first.revision.report.reference == item.revision.report.reference
+            })
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(item),
+            None => groups.push(vec![item]),
+        }
+    }
+    groups
+}
+
+fn note(account: &Account, reference: &str, receipt: &Receipt) {
+    metrics::counter!("intake_reports_total", "outcome" => receipt.did.clone()).increment(1);
+    tracing::info!(
+        reservation.reference = reference,
+        account.id = %account.id,
+        did = receipt.did,
+        "recorded"
+    );
+}
+
+/// Our short number; a tombstone has none, so the channel hears its own reference.
+fn number(receipt: &Receipt, reference: &str) -> String {
+    receipt
+        .reservation
+        .as_ref()
+        .map_or_else(|| reference.to_owned(), |known| known.number.to_string())
+}
+
+/// Whose reservation a report tells of, or why that cannot be said, for staff and channel.
+///
+/// A cancel that names no hotel belongs to the account that knows its reference.
+pub(super) async fn account_of<'a>(
+    ledger: &Ledger,
+    behind: &'a Behind,
+    report: &ReservationReport,
+) -> Result<Result<&'a Account, String>, DistributionError> {
+    if let Some(code) = &report.hotel_code {
+        let unknown = || format!("the hotel {code} is not connected here");
+        return Ok(behind.of_hotel(code).ok_or_else(unknown));
+    }
+    if let Some(only) = behind.only() {
+        return Ok(Ok(only));
+    }
+    for account in behind.accounts() {
+        let filter = Filter {
+            account: Some(account.id),
+            q: Some(report.reference.clone()),
+            limit: 50,
+            ..Filter::default()
+        };
+        let found = reservations::list(ledger, account.property, &filter).await?;
+        let is_it = |folio: &reservations::Folio| {
+            folio.reservation.channel_reference.as_deref() == Some(&report.reference)
+        };
+        if found.iter().any(is_it) {
+            return Ok(Ok(account));
+        }
+    }
+    Ok(Err(
+        "it names no hotel, and no hotel here knows this reservation".to_owned(),
+    ))
+}

@@ -1,0 +1,163 @@
+//! What intake tells staff: each a line that says what happened and what to do.
+
+use std::collections::BTreeSet;
+
+use keyrack_model::adapter::ParseFault;
+use keyrack_model::channel::Account;
+use keyrack_model::id::MessageId;
+use keyrack_model::reservation::ReservationReport;
+
+use crate::error::DistributionError;
+use crate::handle::Distribution;
+use crate::notice::{self, About, Kind};
+use crate::store::connection::ConnectionRow;
+use crate::store::unmapped::{self, UnmappedCode};
+
+/// A code that no mapping knows.
+pub(super) async fn unmapped(
+    distribution: &Distribution,
+    account: &Account,
+    reference: &str,
+    codes: &BTreeSet<UnmappedCode>,
+) -> Result<(), DistributionError> {
+    for code in codes {
+        unmapped::meet(&distribution.inner.pool, account.id, code).await?;
+        let about = About {
+            property: Some(account.property),
+            account: Some(account.id),
+        };
+        let text = unmapped_text(account, reference, code);
+        notice::raise(
+            distribution,
+            Kind::Unmapped,
+            &unmapped_key(account, code),
+            about,
+            &text,
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// What the notice of a code is about: cleared under the same key when the code is mapped.
+pub(crate) fn unmapped_key(account: &Account, code: &UnmappedCode) -> String {
+    let (room, rate) = (&code.channel_room_code, &code.channel_rate_code);
+    format!("{}:{room}:{rate}", account.id)
+}
+
+fn unmapped_text(account: &Account, reference: &str, code: &UnmappedCode) -> String {
+    let (room, rate) = (&code.channel_room_code, &code.channel_rate_code);
+    let channel = format!("account {} ({})", account.code, account.channel);
+    if !rate.is_empty() {
+        return format!(
+            "The rate {rate} of room {room} at {channel} is not mapped. Reservation {reference} \
+             is recorded with its room and without a rate plan. Map the rate; what waits is then \
+             read again by itself."
+        );
+    }
+    let taken = if account.settings.fallback_room_type.is_some() {
+        "takes a room of the fallback type"
+    } else {
+        "takes no room, so that its night may be sold twice"
+    };
+    format!(
+        "The room {room} at {channel} is not mapped. Reservation {reference} is recorded and \
+         {taken}. Map the room; what waits is then read again by itself."
+    )
+}
+
+/// A message that cannot be read at all.
+pub(super) async fn unreadable(
+    distribution: &Distribution,
+    row: &ConnectionRow,
+    topic: &str,
+    message: MessageId,
+    why: &str,
+) -> Result<(), DistributionError> {
+    let text = format!(
+        "A message of connection {} ({topic}) cannot be read: {why}. It is kept as message \
+         {message}. Look for its reservations in the channel's extranet and in its e-mails, and \
+         send the message to the channel's support.",
+        row.code
+    );
+    let key = format!("{}:{topic}", row.id);
+    notice::raise(
+        distribution,
+        Kind::Unreadable,
+        &key,
+        About::default(),
+        &text,
+    )
+    .await
+}
+
+/// Reservations of which a part cannot be read.
+pub(super) async fn faults(
+    distribution: &Distribution,
+    row: &ConnectionRow,
+    message: MessageId,
+    faults: &[ParseFault],
+) -> Result<(), DistributionError> {
+    for fault in faults {
+        let about_hotel = fault.raw.is_empty() && fault.at.starts_with("reservation ");
+        if about_hotel {
+            // Said once per hotel, not once per reservation.
+            continue;
+        }
+        let which = match &fault.reference {
+            Some(reference) => format!("Reservation {reference}"),
+            None => "A reservation".to_owned(),
+        };
+        let text = format!(
+            "{which} from connection {} cannot be read in full: {} ({}). The message is kept as \
+             message {message}. Compare it with the channel's extranet.",
+            row.code, fault.why, fault.at
+        );
+        let key = match &fault.reference {
+            Some(reference) => format!("{}:{reference}", row.id),
+            None => format!("{}:message {message}", row.id),
+        };
+        notice::raise(distribution, Kind::Faulty, &key, About::default(), &text).await?;
+    }
+    Ok(())
+}
+
+/// A reservation for a hotel that is not connected here.
+pub(super) async fn unknown_hotel(
+    distribution: &Distribution,
+    row: &ConnectionRow,
+    hotel_code: &str,
+    reference: &str,
+) -> Result<(), DistributionError> {
+    let text = format!(
+        "Connection {} delivers reservations for hotel {hotel_code}, which is no account here, \
+         such as {reference}. They are refused and kept as raw messages. Make an account for this \
+         hotel, or have the channel take it off this connection.",
+        row.code
+    );
+    let key = format!("{}:{hotel_code}", row.id);
+    notice::raise(
+        distribution,
+        Kind::UnknownHotel,
+        &key,
+        About::default(),
+        &text,
+    )
+    .await
+}
+
+/// A guest asks for an offer: nobody has booked, a person answers.
+pub(super) async fn quote(
+    distribution: &Distribution,
+    row: &ConnectionRow,
+    message: MessageId,
+    report: &ReservationReport,
+) -> Result<(), DistributionError> {
+    let text = format!(
+        "Connection {} brings a request for an offer, {}. It takes no room. It is kept as message \
+         {message}: answer it at the channel.",
+        row.code, report.reference
+    );
+    let key = format!("{}:{}", row.id, report.reference);
+    notice::raise(distribution, Kind::Quote, &key, About::default(), &text).await
+}
