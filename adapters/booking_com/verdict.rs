@@ -32,6 +32,7 @@ enum Effect {
 const CODES: &[(&str, Effect, &str)] = &[
     ("401", Effect::SignIn, "the login is not accepted"),
     ("403", Effect::Look, NO_ACCESS),
+    ("392", Effect::Look, NO_ACCESS),
     ("429", Effect::Wait, "too many requests"),
     ("448", Effect::Wait, "the channel has a fault of its own"),
     ("500", Effect::Wait, "the channel has a fault of its own"),

@@ -150,6 +150,11 @@ fn statuses_without_words_tell_what_to_do() {
     }
     let verdict = BOOKING.judge(&sent("availability"), &reply(403, "<html/>"));
     assert!(verdict.why.unwrap().contains("pending"));
+    let denied = "<OTA_HotelAvailNotifRS><Errors><Error Type='6' Code='392' ShortText='denied'/>\
+                  </Errors></OTA_HotelAvailNotifRS>";
+    let verdict = BOOKING.judge(&sent("availability"), &reply(403, denied));
+    assert_eq!(verdict.outcome, Outcome::Refused);
+    assert!(verdict.why.unwrap().contains("pending"));
     let fault = "<fault code='401' string='authentication failed'/>";
     assert_eq!(
         outcome("reservations.new", 200, fault),
