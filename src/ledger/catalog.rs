@@ -229,6 +229,10 @@ pub async fn properties(
 
 /// Creates or changes a room type; a cut below what is taken needs a force. A new type's nights
 /// are born up to the horizon.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a PUT as it comes, field by field"
+)]
 pub async fn put_room_type(
     ledger: &Ledger,
     property: PropertyId,
@@ -331,6 +335,10 @@ pub struct AccountRow {
 }
 
 /// Creates (in `setup`) or changes an account; `channel` is its connection's.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a PUT as it comes, field by field"
+)]
 pub async fn put_account(
     ledger: &Ledger,
     property: PropertyId,

@@ -116,12 +116,13 @@ pub async fn alternatives(
 
 /// Everything that was written of a night, in order.
 pub async fn entries(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _room_type: RoomTypeId,
-    _night: StayDate,
+    ledger: &Ledger,
+    property: PropertyId,
+    room_type: RoomTypeId,
+    night: StayDate,
 ) -> Result<Vec<EntryLine>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::line::of_night(&mut conn, property, room_type, night).await
 }
 
 /// Gives birth to the nights of a property up to its horizon, with their physical count; called

@@ -14,8 +14,10 @@ use uuid::Uuid;
 use crate::command::{Answer, Asked, By, Command, Fact, Receipt};
 use crate::decide::refusal::Refusal;
 use crate::decide::state::Reservation;
+use crate::desk;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::store::{connection, folio, line};
 
 /// Records what a channel says is true. Never refused for want of rooms, mapping, price or data.
 pub async fn record(
@@ -73,11 +75,12 @@ pub struct Folio {
 
 /// One reservation, or `None`.
 pub async fn load(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _id: ReservationId,
+    ledger: &Ledger,
+    property: PropertyId,
+    id: ReservationId,
 ) -> Result<Option<Folio>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    Ok(folio::by_ids(&mut conn, property, &[id.0]).await?.pop())
 }
 
 /// Which reservations a list shows; every `None` lets all through.
@@ -109,11 +112,13 @@ pub struct Filter {
 
 /// A page of reservations in order of id.
 pub async fn list(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _filter: &Filter,
+    ledger: &Ledger,
+    property: PropertyId,
+    filter: &Filter,
 ) -> Result<Vec<Folio>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    let ids = folio::filtered(&mut conn, property, filter).await?;
+    folio::by_ids(&mut conn, property, &ids).await
 }
 
 /// One line of the ledger, for people.
@@ -151,25 +156,34 @@ pub struct EntryLine {
 
 /// Everything that was written of a reservation, in order.
 pub async fn entries(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _id: ReservationId,
+    ledger: &Ledger,
+    property: PropertyId,
+    id: ReservationId,
 ) -> Result<Vec<EntryLine>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    line::of_reservation(&mut conn, property, id).await
 }
 
-/// Puts a room stay into a room (`Some`) or takes it out (`None`); an automatic choice with
-/// `Some("")` is no code, so [`AutoRoom`] says so.
+/// Puts a room stay into a room or takes it out. A stay of one room changes rooms; one of several
+/// rooms gets one more, until it has them all.
 pub async fn assign(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _by: By,
-    _id: ReservationId,
-    _room_stay: RoomStayId,
-    _room: AutoRoom,
-    _version: Option<i64>,
+    ledger: &Ledger,
+    property: PropertyId,
+    by: By,
+    id: ReservationId,
+    room_stay: RoomStayId,
+    room: AutoRoom,
+    version: Option<i64>,
 ) -> Result<Result<(), Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    let assign = desk::Assign {
+        property,
+        by: &by,
+        reservation: id,
+        stay: room_stay,
+        room: &room,
+        version,
+    };
+    desk::assign(ledger, &assign).await
 }
 
 /// Which room a stay gets.
@@ -204,9 +218,9 @@ pub struct DaySheet {
 
 /// The desk's sheet of a day.
 pub async fn day_sheet(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _date: Date,
+    ledger: &Ledger,
+    property: PropertyId,
+    date: Date,
 ) -> Result<DaySheet, LedgerError> {
-    Err(LedgerError::Closing)
+    desk::day_sheet(ledger, property, date).await
 }

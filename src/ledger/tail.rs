@@ -1,14 +1,19 @@
 //! What the feed and the push read: the entries behind a cursor, and the present ARI of cells.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use keyrack_model::ari::{AriCell, AriKey};
 use keyrack_model::channel::{Account, Capabilities, ChannelMapping};
 use keyrack_model::id::{AccountId, PropertyId, RatePlanId, ReservationId, RoomTypeId};
-use keyrack_model::stay::{StayDate, StayRange};
+use keyrack_model::stay::{Stay, StayDate, StayRange};
 use serde::{Deserialize, Serialize};
 
+use crate::decide::buffer::Line;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::sheet::{Sheet, told_until};
+use crate::store::{self, connection};
 
 /// How far a tail has been read: transaction and sequence, in that order. By sequence alone entries
 /// are lost, since a lower sequence may commit later.
@@ -67,40 +72,60 @@ pub struct RateTailEntry {
 
 /// Entries behind the cursor, below the snapshot's horizon, in the tail's order.
 pub async fn entries(
-    _ledger: &Ledger,
-    _after: Cursor,
-    _limit: u32,
+    ledger: &Ledger,
+    after: Cursor,
+    limit: u32,
 ) -> Result<Vec<TailEntry>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::tail::entries(&mut conn, after, limit).await
 }
 
 /// Rate changes behind the cursor, likewise.
 pub async fn rate_changes(
-    _ledger: &Ledger,
-    _after: Cursor,
-    _limit: u32,
+    ledger: &Ledger,
+    after: Cursor,
+    limit: u32,
 ) -> Result<Vec<RateTailEntry>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::tail::rate_changes(&mut conn, after, limit).await
 }
 
-/// The end of both tails now: where a new reader begins after marking everything.
-pub async fn ends(_ledger: &Ledger) -> Result<(Cursor, Cursor), LedgerError> {
-    Err(LedgerError::Closing)
+/// The end of both tails now: where a new reader begins after marking everything. It is the
+/// snapshot's horizon and not the last entry, since after a restore onto another cluster the
+/// transactions of old entries may be ahead of those that are to come.
+pub async fn ends(ledger: &Ledger) -> Result<(Cursor, Cursor), LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let horizon = store::tail::horizon(&mut conn).await?;
+    let end = Cursor {
+        tx: horizon.saturating_sub(1),
+        seq: i64::MAX,
+    };
+    Ok((end, end))
 }
 
 /// The cluster's system identifier (it changes with a restore onto another cluster), the
 /// database's clock, and the age in seconds of the oldest transaction that writes.
-pub async fn cluster(_ledger: &Ledger) -> Result<(String, Timestamp, i64), LedgerError> {
-    Err(LedgerError::Closing)
+pub async fn cluster(ledger: &Ledger) -> Result<(String, Timestamp, i64), LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::tail::cluster(&mut conn).await
 }
 
 /// The composed types that contain a plain one, itself first.
 pub async fn types_touched(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _room_type: RoomTypeId,
+    ledger: &Ledger,
+    property: PropertyId,
+    room_type: RoomTypeId,
 ) -> Result<Vec<RoomTypeId>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    let compositions = store::room_type::compositions(&mut conn, property).await?;
+    let mut composed: Vec<RoomTypeId> = compositions
+        .into_iter()
+        .filter(|(_, parts)| parts.iter().any(|(part, _)| *part == room_type))
+        .map(|(composed, _)| composed)
+        .collect();
+    composed.sort_unstable();
+    composed.insert(0, room_type);
+    Ok(composed)
 }
 
 /// What an account may be told.
@@ -120,26 +145,71 @@ pub struct Listing<'a> {
 /// Cells without a mapping are left out. Nights beyond the horizon or before the business day are
 /// closed.
 pub async fn cells(
-    _ledger: &Ledger,
-    _listing: &Listing<'_>,
-    _keys: &[AriKey],
+    ledger: &Ledger,
+    listing: &Listing<'_>,
+    keys: &[AriKey],
 ) -> Result<Vec<AriCell>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    let Some(sheet) = Sheet::read(&mut conn, listing, keys).await? else {
+        return Ok(Vec::new());
+    };
+    let told = keys.iter().filter(|key| sheet.is_mapped(key));
+    Ok(told
+        .map(|key| AriCell {
+            key: *key,
+            values: sheet.tell(key, None),
+        })
+        .collect())
 }
 
 /// Every key that the account is told of: mapped types and plans over business day..horizon
 /// (bounded by account and channel).
-pub async fn keys(_ledger: &Ledger, _listing: &Listing<'_>) -> Result<Vec<AriKey>, LedgerError> {
-    Err(LedgerError::Closing)
+pub async fn keys(ledger: &Ledger, listing: &Listing<'_>) -> Result<Vec<AriKey>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let calendar = store::property::calendar(&mut conn, listing.account.property).await?;
+    let Some(calendar) = calendar else {
+        return Ok(Vec::new());
+    };
+    let nights = Stay::new(calendar.business_day, told_until(listing, &calendar));
+    let mut cells: BTreeSet<(RoomTypeId, Option<RatePlanId>)> = BTreeSet::new();
+    for mapping in listing.mappings {
+        cells.insert((mapping.room_type, None));
+        if listing.capabilities.knows_rate_plans {
+            cells.insert((mapping.room_type, mapping.rate_plan));
+        }
+    }
+    let each = |(room_type, rate_plan)| {
+        let nights = nights.into_iter().flat_map(Stay::nights);
+        nights.map(move |night| AriKey {
+            room_type,
+            rate_plan,
+            night,
+        })
+    };
+    Ok(cells.into_iter().flat_map(each).collect())
 }
 
 /// The calculation of one cell, line by line, for people.
 pub async fn explain(
-    _ledger: &Ledger,
-    _listing: &Listing<'_>,
-    _key: AriKey,
+    ledger: &Ledger,
+    listing: &Listing<'_>,
+    key: AriKey,
 ) -> Result<Vec<ExplainLine>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    let Some(sheet) = Sheet::read(&mut conn, listing, &[key]).await? else {
+        return Ok(Vec::new());
+    };
+    let mut lines = Vec::new();
+    if !sheet.is_mapped(&key) {
+        lines.push(Line {
+            step: "mapping",
+            why: "not mapped for this account: nothing is told".to_owned(),
+            rooms: None,
+            closed: false,
+        });
+    }
+    sheet.tell(&key, Some(&mut lines));
+    Ok(lines.into_iter().map(ExplainLine::from).collect())
 }
 
 /// A line of an explanation.
@@ -155,10 +225,25 @@ pub struct ExplainLine {
     pub closed: bool,
 }
 
-/// The business day of a property now, and the end of what may be told.
+impl From<Line> for ExplainLine {
+    fn from(line: Line) -> Self {
+        Self {
+            step: line.step.to_owned(),
+            why: line.why,
+            rooms: line.rooms,
+            closed: line.closed,
+        }
+    }
+}
+
+/// The business day of a property now, and the end of what may be told (excluded).
 pub async fn business_day(
-    _ledger: &Ledger,
-    _property: PropertyId,
+    ledger: &Ledger,
+    property: PropertyId,
 ) -> Result<(StayDate, StayDate), LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    let calendar = store::property::calendar(&mut conn, property).await?;
+    let calendar =
+        calendar.ok_or_else(|| LedgerError::Unreadable(format!("no property {property}")))?;
+    Ok((calendar.business_day, calendar.horizon_end))
 }

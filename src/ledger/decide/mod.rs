@@ -4,6 +4,7 @@
 //! [`draft::Draft`]. A command checks everything before it changes anything, so that a refusal leaves
 //! the draft as it was (but for the event that a payment must go back).
 
+pub mod buffer;
 pub mod capacity;
 pub mod composed;
 pub mod draft;
@@ -11,6 +12,7 @@ pub mod entry;
 pub mod hold;
 pub mod modify;
 pub mod overbooking;
+pub mod price;
 pub mod progress;
 pub mod record;
 pub mod record_rooms;

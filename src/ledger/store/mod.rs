@@ -2,13 +2,16 @@
 
 pub(crate) mod account;
 pub(crate) mod apply;
+pub(crate) mod assignment;
 pub(crate) mod buffer_rule;
 pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod constraint;
 pub(crate) mod entry;
+pub(crate) mod folio;
 pub(crate) mod idempotency;
 pub(crate) mod key;
+pub(crate) mod line;
 pub(crate) mod mapping;
 pub(crate) mod night;
 pub(crate) mod property;
@@ -20,4 +23,5 @@ pub(crate) mod room;
 pub(crate) mod room_type;
 pub(crate) mod row;
 pub(crate) mod rules;
+pub(crate) mod tail;
 pub(crate) mod verify;

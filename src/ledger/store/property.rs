@@ -1,6 +1,5 @@
 //! Properties: `property`.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use jiff_sqlx::{Date, Time, Timestamp as SqlTimestamp};
 use keyrack_model::id::PropertyId;
@@ -178,7 +177,6 @@ const TURN: i32 = 0x6b72;
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
     pub currency: Currency,
-    pub now: Timestamp,
     pub business_day: StayDate,
     /// The first night that is not yet open.
     pub horizon_end: StayDate,
@@ -188,7 +186,8 @@ pub(crate) struct Calendar {
     pub rolled_over_to: Option<StayDate>,
     pub rate_min_minor: Option<i64>,
     pub rate_max_minor: Option<i64>,
-    pub zone: TimeZone,
+    /// The first night that may be booked.
+    pub bookable_from: Option<StayDate>,
 }
 
 impl Calendar {
@@ -216,6 +215,7 @@ struct CalendarRow {
     rolled_over_to: Option<Date>,
     rate_min_minor: Option<i64>,
     rate_max_minor: Option<i64>,
+    bookable_from: Option<Date>,
     now: SqlTimestamp,
 }
 
@@ -226,7 +226,7 @@ pub(crate) async fn calendar(
 ) -> Result<Option<Calendar>, LedgerError> {
     let row: Option<CalendarRow> = sqlx::query_as(
         "select time_zone, currency, day_roll_over, horizon_days, nights_until, rolled_over_to,
-                rate_min_minor, rate_max_minor, ledger_now() as now
+                rate_min_minor, rate_max_minor, bookable_from, ledger_now() as now
          from property where property_id = $1",
     )
     .bind(id.0)
@@ -243,7 +243,7 @@ pub(crate) async fn lock(
 ) -> Result<Option<Calendar>, LedgerError> {
     let row: Option<CalendarRow> = sqlx::query_as(
         "select time_zone, currency, day_roll_over, horizon_days, nights_until, rolled_over_to,
-                rate_min_minor, rate_max_minor, ledger_now() as now
+                rate_min_minor, rate_max_minor, bookable_from, ledger_now() as now
          from property where property_id = $1 for no key update",
     )
     .bind(id.0)
@@ -338,14 +338,13 @@ impl TryFrom<CalendarRow> for Calendar {
         let day = business_day(now, &zone, row.day_roll_over.to_jiff());
         Ok(Self {
             currency: currency(&row.currency)?,
-            now,
             business_day: day,
             horizon_end: plus_days(day, row.horizon_days),
             nights_until: row.nights_until.map(Date::to_jiff),
             rolled_over_to: row.rolled_over_to.map(Date::to_jiff),
             rate_min_minor: row.rate_min_minor,
             rate_max_minor: row.rate_max_minor,
-            zone,
+            bookable_from: row.bookable_from.map(Date::to_jiff),
         })
     }
 }

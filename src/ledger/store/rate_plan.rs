@@ -5,6 +5,8 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::catalog::{Derivation, RatePlan, RatePlanSetup};
+use crate::decide::price::Plans;
+use crate::decide::rules::DerivedPlan;
 use crate::error::LedgerError;
 
 #[derive(sqlx::FromRow)]
@@ -91,6 +93,31 @@ pub(crate) async fn update(
     .await
     .map_err(LedgerError::while_doing("changing a rate plan"))?;
     Ok(())
+}
+
+/// How each plan of a property follows another, where it does.
+pub(crate) async fn derivations(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<Plans, LedgerError> {
+    let rows: Vec<(i64, Option<i64>, Option<Json<Derivation>>)> = sqlx::query_as(
+        "select rate_plan_id, derived_from, derivation from rate_plan where property_id = $1",
+    )
+    .bind(property.0)
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading how rate plans follow"))?;
+    let plans = rows.into_iter().map(|(plan, base, how)| {
+        let how = how.map_or_else(Derivation::default, |Json(how)| how);
+        let follows = base.map(|base| DerivedPlan {
+            base: RatePlanId(base),
+            percent_hundredths: how.percent_hundredths,
+            add_minor: how.add_minor,
+            step_minor: how.step_minor,
+        });
+        (RatePlanId(plan), follows)
+    });
+    Ok(plans.collect())
 }
 
 impl From<Row> for RatePlan {

@@ -18,8 +18,11 @@ struct Row {
     name: String,
     is_active: bool,
     version: i64,
-    blocks: Json<Vec<(jiff::civil::Date, jiff::civil::Date, String, Option<String>)>>,
+    blocks: Json<Vec<Block>>,
 }
+
+/// First night, end, kind, reason.
+type Block = (jiff::civil::Date, jiff::civil::Date, String, Option<String>);
 
 /// A room with its ids.
 #[derive(Clone, Debug)]

@@ -1,8 +1,10 @@
 //! The catalog, rates, what is read and what is told, against a real Postgres.
 
 mod accounts;
+mod desk;
 mod hotel;
 mod keys;
 mod properties;
 mod rate_plans;
 mod rooms;
+mod told;

@@ -1,0 +1,197 @@
+//! What an account's cells rest on, read at one moment for as many cells as are asked for.
+
+use std::collections::{BTreeSet, HashMap};
+
+use keyrack_model::ari::{AriKey, AriValues};
+use keyrack_model::channel::AccountState;
+use keyrack_model::id::{RatePlanId, RoomTypeId};
+use keyrack_model::inventory::NightBalance;
+use keyrack_model::stay::{Stay, StayDate, plus_days};
+use sqlx::PgConnection;
+
+use crate::catalog::{BufferKind, BufferRule};
+use crate::decide::buffer::{Cell, Keep, KeepRule, Line, Listening, Stock, tell};
+use crate::decide::composed::{Present, least, parts};
+use crate::decide::price::{Plans, Price, Product, price};
+use crate::decide::sellable::RateTable;
+use crate::error::LedgerError;
+use crate::store::property::Calendar;
+use crate::store::{self, night};
+use crate::tail::Listing;
+
+/// Everything that some cells of an account rest on.
+pub(crate) struct Sheet<'a> {
+    listing: &'a Listing<'a>,
+    calendar: Calendar,
+    listening: Listening,
+    rules: Vec<KeepRule>,
+    compositions: HashMap<RoomTypeId, Vec<(RoomTypeId, i32)>>,
+    plans: Plans,
+    present: Present,
+    rates: RateTable,
+    mapped: BTreeSet<(RoomTypeId, Option<RatePlanId>)>,
+}
+
+impl<'a> Sheet<'a> {
+    /// Reads what the cells rest on: a handful of statements, however many cells there are. `None`
+    /// where there is no cell or no property.
+    pub(crate) async fn read(
+        conn: &mut PgConnection,
+        listing: &'a Listing<'a>,
+        keys: &[AriKey],
+    ) -> Result<Option<Self>, LedgerError> {
+        let property = listing.account.property;
+        let nights = keys.iter().map(|key| key.night);
+        let Some((first, last)) = nights.clone().min().zip(nights.max()) else {
+            return Ok(None);
+        };
+        let Some(calendar) = store::property::calendar(conn, property).await? else {
+            return Ok(None);
+        };
+        // The date after the last night as well: who departs then sleeps on it.
+        let (Some(nights), Some(dates)) = (
+            Stay::new(first, plus_days(last, 1)),
+            Stay::new(first, plus_days(last, 2)),
+        ) else {
+            return Ok(None);
+        };
+        let types: BTreeSet<RoomTypeId> = keys.iter().map(|key| key.room_type).collect();
+        let types: Vec<RoomTypeId> = types.into_iter().collect();
+        let compositions = store::room_type::compositions(conn, property).await?;
+        let plain: BTreeSet<RoomTypeId> = types
+            .iter()
+            .flat_map(|id| parts(&compositions, *id))
+            .map(|(part, _)| part)
+            .collect();
+        let plain: Vec<RoomTypeId> = plain.into_iter().collect();
+        let rules = store::buffer_rule::list(conn, property).await?;
+        let rates = store::rate::load(conn, property, &types, dates).await?;
+        // The rooms last: the later they are read, the less has been sold since.
+        let present = night::present(conn, property, &plain, nights).await?;
+        let mut mapped = BTreeSet::new();
+        for mapping in listing.mappings {
+            mapped.insert((mapping.room_type, None));
+            mapped.insert((mapping.room_type, mapping.rate_plan));
+        }
+        Ok(Some(Self {
+            listening: listening(listing, &calendar),
+            rules: rules.iter().map(KeepRule::from).collect(),
+            plans: store::rate_plan::derivations(conn, property).await?,
+            rates: rates.into_iter().collect(),
+            listing,
+            calendar,
+            compositions,
+            present,
+            mapped,
+        }))
+    }
+
+    /// Whether the account is told of a cell at all.
+    pub(crate) fn is_mapped(&self, key: &AriKey) -> bool {
+        self.mapped.contains(&(key.room_type, key.rate_plan))
+    }
+
+    /// What is to be told of a cell, and why where somebody wants to know.
+    pub(crate) fn tell(&self, key: &AriKey, lines: Option<&mut Vec<Line>>) -> AriValues {
+        let told_alone = self.plan_told_with_the_room(key);
+        let plan = key.rate_plan.or(told_alone.flatten());
+        let account = self.listing.account.id;
+        let of = |night| self.rates.rules(key.room_type, plan, Some(account), night);
+        let (rules, next) = (of(key.night), of(plus_days(key.night, 1)));
+        let price: Option<Price> = key.rate_plan.map(|plan| {
+            let product = Product {
+                room_type: key.room_type,
+                plan: Some(plan),
+                account: Some(account),
+            };
+            price(
+                &self.rates,
+                &self.plans,
+                product,
+                self.calendar.currency,
+                key.night,
+            )
+        });
+        let cell = Cell {
+            account,
+            room_type: key.room_type,
+            night: key.night,
+            business_day: self.calendar.business_day,
+            stock: self.stock(key.room_type, key.night),
+            rules: &rules,
+            next: &next,
+            price: price.as_ref(),
+            restricts: key.rate_plan.is_some() || told_alone.is_some(),
+        };
+        tell(&cell, &self.rules, &self.listening, lines)
+    }
+
+    /// Where a type is told without rate plans, its room carries the restrictions: those of the
+    /// type, and of the plan that it is mapped with, where there is one. `None` where cells of
+    /// plans carry them.
+    fn plan_told_with_the_room(&self, key: &AriKey) -> Option<Option<RatePlanId>> {
+        if key.rate_plan.is_some() {
+            return None;
+        }
+        let mut plans = self
+            .mapped
+            .range((key.room_type, None)..)
+            .take_while(|(id, _)| *id == key.room_type);
+        let plan = plans.find_map(|(_, plan)| *plan);
+        let has_cells = plan.is_some() && self.listing.capabilities.knows_rate_plans;
+        (!has_cells).then_some(plan)
+    }
+
+    fn stock(&self, room_type: RoomTypeId, night: StayDate) -> Option<Stock> {
+        let parts = parts(&self.compositions, room_type);
+        let least = |rooms: fn(NightBalance) -> i32| least(&self.present, &parts, night, rooms);
+        Some(Stock {
+            free: least(NightBalance::free)?,
+            usable: least(NightBalance::usable)?,
+        })
+    }
+}
+
+fn listening(listing: &Listing<'_>, calendar: &Calendar) -> Listening {
+    let settings = &listing.account.settings;
+    Listening {
+        channel: listing.capabilities,
+        inexpressible: settings.inexpressible,
+        markup_percent_hundredths: settings.markup_percent_hundredths,
+        is_closed: listing.account.state == AccountState::Closed,
+        horizon_end: told_until(listing, calendar),
+        bookable_from: calendar.bookable_from,
+        rate_min_minor: calendar.rate_min_minor,
+        rate_max_minor: calendar.rate_max_minor,
+    }
+}
+
+/// The end of what an account is told (excluded): bounded by property, account and channel.
+pub(crate) fn told_until(listing: &Listing<'_>, calendar: &Calendar) -> StayDate {
+    let by_account = listing.account.settings.horizon_days;
+    let nights = by_account
+        .unwrap_or(i32::MAX)
+        .min(listing.capabilities.horizon_nights_max);
+    let end = plus_days(calendar.business_day, nights.clamp(0, NIGHTS_MAX));
+    end.min(calendar.horizon_end)
+}
+
+/// No horizon is longer.
+const NIGHTS_MAX: i32 = 2_000;
+
+impl From<&BufferRule> for KeepRule {
+    fn from(rule: &BufferRule) -> Self {
+        Self {
+            account: rule.account,
+            room_type: rule.room_type,
+            nights: rule.nights,
+            weekdays: rule.weekdays,
+            lead_days_min: rule.lead_days_min,
+            lead_days_max: rule.lead_days_max,
+            keep: match rule.kind {
+                BufferKind::KeepBack(rooms) => Keep::Back(rooms),
+                BufferKind::CloseAt(rooms) => Keep::CloseAt(rooms),
+            },
+        }
+    }
+}

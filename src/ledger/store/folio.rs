@@ -1,0 +1,293 @@
+//! Reservations with their guests and rooms, as they are shown: `reservation`, `room_stay`,
+//! `reservation_guest`, `room_assignment`, `channel_reference`.
+
+use std::collections::BTreeMap;
+
+use jiff_sqlx::{Date, Timestamp};
+use keyrack_model::id::{PropertyId, ReservationId, RoomStayId};
+use keyrack_model::reservation::{Guest, GuestName};
+use sqlx::types::Json;
+use sqlx::{PgConnection, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+use crate::error::LedgerError;
+use crate::reservations::{Filter, Folio};
+use crate::store::row::ReservationRow;
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    reservation: Json<ReservationRow>,
+    guest: Option<Json<Guest>>,
+    room_guests: Option<Json<BTreeMap<i32, GuestName>>>,
+    note: Option<String>,
+    remarks: Option<Json<Vec<GuestName>>>,
+    assigned: Json<Vec<(i32, String)>>,
+    now: Timestamp,
+}
+
+/// Reservations of a property by id, in order of id.
+pub(crate) async fn by_ids(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    ids: &[Uuid],
+) -> Result<Vec<Folio>, LedgerError> {
+    let rows: Vec<Row> = sqlx::query_as(include_str!("sql/folio.sql"))
+        .bind(property.0)
+        .bind(ids)
+        .fetch_all(conn)
+        .await
+        .map_err(LedgerError::while_doing("reading reservations"))?;
+    rows.into_iter().map(Folio::try_from).collect()
+}
+
+/// Ids of the reservations that a filter lets through, in order of id.
+pub(crate) async fn filtered(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    filter: &Filter,
+) -> Result<Vec<Uuid>, LedgerError> {
+    let mut query = QueryBuilder::<Postgres>::new(
+        "select r.reservation_id from reservation r where r.property_id = ",
+    );
+    query.push_bind(property.0);
+    if let Some(after) = filter.after {
+        query.push(" and r.reservation_id > ").push_bind(after.0);
+    }
+    if !filter.status.is_empty() {
+        let names: Vec<&str> = filter.status.iter().map(|status| status.as_str()).collect();
+        query
+            .push(" and r.status = any(")
+            .push_bind(names)
+            .push(")");
+    }
+    if let Some(source) = filter.source {
+        query.push(" and r.source = ").push_bind(source.as_str());
+    }
+    if let Some(account) = filter.account {
+        query.push(" and r.account_id = ").push_bind(account.0);
+    }
+    narrow_by_stay(&mut query, property, filter);
+    if let Some(text) = &filter.q {
+        narrow_by_text(&mut query, property, text);
+    }
+    query.push(" order by r.reservation_id limit ");
+    query.push_bind(i64::from(filter.limit.clamp(1, PAGE_MAX)));
+    query
+        .build_query_scalar()
+        .fetch_all(conn)
+        .await
+        .map_err(LedgerError::while_doing("listing reservations"))
+}
+
+/// Reservations in one page at most.
+const PAGE_MAX: u32 = 500;
+
+/// Narrows to those with a room that arrives, departs or sleeps then: by the stays' own indexes.
+fn narrow_by_stay(query: &mut QueryBuilder<Postgres>, property: PropertyId, filter: &Filter) {
+    let bounds = [
+        (" and s.arrival >= ", filter.arrival_from),
+        (" and s.arrival < ", filter.arrival_to),
+        (" and s.departure >= ", filter.departure_from),
+        (" and s.departure < ", filter.departure_to),
+        (" and s.taken_from <= ", filter.staying_on),
+        (" and s.taken_until > ", filter.staying_on),
+        // A stay is taken no longer than it departs, but for guests who overstay.
+        (" and s.departure >= ", filter.staying_on),
+    ];
+    if bounds.iter().all(|(_, date)| date.is_none()) {
+        return;
+    }
+    if filter.staying_on.is_some() && filter.status.is_empty() {
+        query.push(" and r.status not in ('cancelled', 'expired')");
+    }
+    query.push(
+        " and r.reservation_id in (select s.reservation_id from room_stay s
+            where not s.is_given_back and s.property_id = ",
+    );
+    query.push_bind(property.0);
+    for (condition, date) in bounds {
+        if let Some(date) = date {
+            query.push(condition).push_bind(Date::from(date));
+        }
+    }
+    query.push(")");
+}
+
+/// Narrows to a number, a channel's reference, an owner, or the beginning of a guest's name.
+fn narrow_by_text(query: &mut QueryBuilder<Postgres>, property: PropertyId, text: &str) {
+    let text = text.trim();
+    let number = text.parse::<i64>().ok();
+    // What a pattern would read as a sign stands for itself.
+    let escaped = text
+        .to_lowercase()
+        .replace('\\', "\\\\")
+        .replace('%', "\\%")
+        .replace('_', "\\_");
+    query.push(
+        " and r.reservation_id in (
+            select n.reservation_id from reservation n where n.property_id = ",
+    );
+    query
+        .push_bind(property.0)
+        .push(" and n.number = ")
+        .push_bind(number);
+    query.push(
+        " union all select o.reservation_id from reservation o
+                    where o.owner_id is not null and o.property_id = ",
+    );
+    query
+        .push_bind(property.0)
+        .push(" and o.owner_id = ")
+        .push_bind(text.to_owned());
+    query.push(
+        " union all select c.reservation_id from account a
+                    join channel_reference c using (property_id, account_id)
+                    where a.property_id = ",
+    );
+    query
+        .push_bind(property.0)
+        .push(" and c.reference = ")
+        .push_bind(text.to_owned());
+    query.push(
+        " union all select g.reservation_id from reservation_guest g
+                    where g.property_id = ",
+    );
+    query.push_bind(property.0);
+    query
+        .push(" and lower(g.guest ->> 'name') like ")
+        .push_bind(format!("{escaped}%"))
+        .push(")");
+}
+
+/// A room stay as the desk's sheet of a day sorts it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct DayRow {
+    pub reservation_id: Uuid,
+    pub status: String,
+    pub arrival: Date,
+    pub departure: Date,
+    pub quantity: i32,
+    pub assigned: i64,
+}
+
+/// Room stays that arrive, depart or sleep on a date, or should have left before it.
+pub(crate) async fn of_day(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    date: jiff::civil::Date,
+) -> Result<Vec<DayRow>, LedgerError> {
+    sqlx::query_as(
+        "select s.reservation_id, r.status, s.arrival, s.departure, s.quantity,
+                (select count(*) from room_assignment a
+                 where a.property_id = s.property_id and a.reservation_id = s.reservation_id
+                   and a.room_stay_id = s.room_stay_id) as assigned
+         from room_stay s join reservation r using (property_id, reservation_id)
+         where s.property_id = $1 and s.departure >= $2 and s.arrival <= $2
+           and not s.is_given_back
+           and r.status in ('held', 'confirmed', 'checked_in', 'completed')
+           and (r.status <> 'held' or r.hold_dead_at > ledger_now())
+         union all
+         select s.reservation_id, r.status, s.arrival, s.departure, s.quantity, 0
+         from reservation r join room_stay s using (property_id, reservation_id)
+         where r.property_id = $1 and r.status = 'checked_in' and s.departure < $2
+           and not s.is_given_back",
+    )
+    .bind(property.0)
+    .bind(Date::from(date))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading a day"))
+}
+
+/// Room types with more sold on a night than can be slept in, and by how much.
+pub(crate) async fn oversold(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    night: jiff::civil::Date,
+) -> Result<Vec<(String, i32)>, LedgerError> {
+    sqlx::query_as(
+        "select t.code, n.sold - (n.physical - n.out_of_order)
+         from room_type t join night n using (property_id, room_type_id)
+         where t.property_id = $1 and n.stay_date = $2 and n.sold > n.physical - n.out_of_order
+         order by t.code",
+    )
+    .bind(property.0)
+    .bind(Date::from(night))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading oversold rooms"))
+}
+
+impl TryFrom<Row> for Folio {
+    type Error = LedgerError;
+
+    fn try_from(row: Row) -> Result<Self, LedgerError> {
+        let names = row.room_guests.map(|Json(names)| names).unwrap_or_default();
+        let assigned = row.assigned.0.into_iter();
+        Ok(Self {
+            reservation: row.reservation.0.into_reservation()?,
+            guest: row.guest.map(|Json(guest)| guest).unwrap_or_default(),
+            room_guests: names
+                .into_iter()
+                .map(|(id, name)| (RoomStayId(id), name))
+                .collect(),
+            note: row.note,
+            remarks: row.remarks.map(|Json(remarks)| remarks).unwrap_or_default(),
+            assigned: assigned.map(|(id, code)| (RoomStayId(id), code)).collect(),
+            now: row.now.to_jiff(),
+        })
+    }
+}
+
+/// The reservation's row locked, with what an assignment must know of it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct LockedStay {
+    pub version: i64,
+    pub status: String,
+    pub room_type_id: Option<i64>,
+    pub is_composed: bool,
+    pub taken_from: Date,
+    pub taken_until: Date,
+    pub quantity: i32,
+    pub is_given_back: bool,
+}
+
+/// Locks a reservation and reads one of its room stays.
+pub(crate) async fn lock_stay(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    id: ReservationId,
+    stay: RoomStayId,
+) -> Result<Option<LockedStay>, LedgerError> {
+    sqlx::query_as(
+        "select r.version, r.status, s.room_type_id, s.components is not null as is_composed,
+                s.taken_from, s.taken_until, s.quantity, s.is_given_back
+         from reservation r join room_stay s using (property_id, reservation_id)
+         where r.property_id = $1 and r.reservation_id = $2 and s.room_stay_id = $3
+         for update of r",
+    )
+    .bind(property.0)
+    .bind(id.0)
+    .bind(stay.0)
+    .fetch_optional(conn)
+    .await
+    .map_err(LedgerError::while_doing("locking a reservation"))
+}
+
+/// Counts a reservation's version up; it no longer needs another room.
+pub(crate) async fn count_up(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    id: ReservationId,
+) -> Result<i64, LedgerError> {
+    sqlx::query_scalar(
+        "update reservation set version = version + 1, updated_at = ledger_now(),
+                flags = array_remove(flags, 'needs_room_change')
+         where property_id = $1 and reservation_id = $2 returning version",
+    )
+    .bind(property.0)
+    .bind(id.0)
+    .fetch_one(conn)
+    .await
+    .map_err(LedgerError::while_doing("counting a version up"))
+}
