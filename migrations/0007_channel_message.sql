@@ -86,6 +86,8 @@ create table poll_state (
     -- Failures in a row.
     attempt                integer     not null default 0,
     last_begun_at          timestamptz,
+    -- Somebody wants to know now: not lost on a poll that is under way.
+    rung_at                timestamptz,
     last_complete_begun_at timestamptz,
     last_complete_at       timestamptz,
     failing_since          timestamptz,

@@ -51,6 +51,11 @@ impl Behind {
             .find(|account| account.hotel_code == hotel_code)
     }
 
+    /// The account of an id.
+    pub(crate) fn of_id(&self, id: AccountId) -> Option<&Account> {
+        self.accounts.iter().find(|account| account.id == id)
+    }
+
     /// The only one there is.
     pub(crate) fn only(&self) -> Option<&Account> {
         match self.accounts.as_slice() {

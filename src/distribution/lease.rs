@@ -34,7 +34,18 @@ struct Shared {
 pub(crate) struct Lease {
     shared: Arc<Shared>,
     key: i64,
-    is_locked: bool,
+    held: Held,
+}
+
+/// How far a lease has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    /// This process keeps others of its own away.
+    Here,
+    /// And the database keeps other processes away.
+    Everywhere,
+    /// Given back.
+    NoMore,
 }
 
 impl Leases {
@@ -55,14 +66,14 @@ impl Leases {
         let mut lease = Lease {
             shared: Arc::clone(&self.shared),
             key,
-            is_locked: false,
+            held: Held::Here,
         };
         let mut session = self.shared.session.lock().await;
         let taken = match session.as_mut() {
             Some(known) => lock::take(known, key).await,
             None => Ok(false),
         };
-        lease.is_locked = match (session.is_some(), taken) {
+        let is_locked = match (session.is_some(), taken) {
             (true, Ok(taken)) => taken,
             // No session yet, or it broke.
             _ => {
@@ -73,7 +84,21 @@ impl Leases {
                 lock::take(session.insert(fresh.detach()), key).await?
             }
         };
-        Ok(lease.is_locked.then_some(lease))
+        if !is_locked {
+            return Ok(None);
+        }
+        lease.held = Held::Everywhere;
+        Ok(Some(lease))
+    }
+}
+
+impl Lease {
+    /// Gives it back and waits until it is: whoever asks next gets it.
+    pub(crate) async fn give(mut self) {
+        if self.held == Held::Everywhere {
+            self.held = Held::NoMore;
+            self.shared.give(self.key).await;
+        }
     }
 }
 
@@ -107,8 +132,10 @@ impl Shared {
 impl Drop for Lease {
     fn drop(&mut self) {
         let (shared, key) = (Arc::clone(&self.shared), self.key);
-        if !self.is_locked {
-            return shared.forget(key);
+        match self.held {
+            Held::NoMore => return,
+            Held::Here => return shared.forget(key),
+            Held::Everywhere => {}
         }
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn(async move { shared.give(key).await })),

@@ -182,9 +182,21 @@ async fn once_by_id(
     goal: Goal,
 ) -> Result<PollOutcome, DistributionError> {
     let inner = &distribution.inner;
-    let Some(_lease) = inner.leases.polling(&inner.pool, id).await? else {
+    let Some(lease) = inner.leases.polling(&inner.pool, id).await? else {
         return Ok(PollOutcome::Busy);
     };
+    let held = hold(distribution, id, goal).await;
+    lease.give().await;
+    held
+}
+
+/// One poll, by whoever has the lease.
+async fn hold(
+    distribution: &Distribution,
+    id: ConnectionId,
+    goal: Goal,
+) -> Result<PollOutcome, DistributionError> {
+    let inner = &distribution.inner;
     let behind = Behind::load(&inner.ledger, id).await?;
     if behind.is_empty() {
         poll::postpone(&inner.pool, id, goal, NOBODY_SECONDS).await?;

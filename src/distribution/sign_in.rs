@@ -33,8 +33,17 @@ pub(crate) struct SignIns {
     turns: Mutex<HashMap<ConnectionId, Turn>>,
 }
 
-/// One connection's turn to sign in: until when a failure is not repeated, and what it was.
-type Turn = Arc<AsyncMutex<Option<(Instant, String)>>>;
+/// One connection's turn to sign in, and how the last try failed.
+type Turn = Arc<AsyncMutex<Option<Failure>>>;
+
+/// A sign-in that failed.
+struct Failure {
+    /// Not tried again before.
+    until: Instant,
+    /// With the login of this version of the connection.
+    version: i64,
+    why: String,
+}
 
 impl SignIns {
     fn turn(&self, id: ConnectionId) -> Turn {
@@ -71,16 +80,20 @@ pub(crate) async fn renew(
     if is_newer {
         return Ok(login);
     }
-    if let Some((until, why)) = failure.as_ref()
-        && Instant::now() < *until
-        && login.row.version == stale.row.version
+    if let Some(failure) = failure.as_ref()
+        && Instant::now() < failure.until
+        && login.row.version == failure.version
     {
-        return Err(DistributionError::SignIn(why.clone()));
+        return Err(DistributionError::SignIn(failure.why.clone()));
     }
     let learned = match converse(distribution, &login).await {
         Ok(learned) => learned,
         Err(error) => {
-            *failure = Some((Instant::now() + FAILURE_REST, error.to_string()));
+            *failure = Some(Failure {
+                until: Instant::now() + FAILURE_REST,
+                version: login.row.version,
+                why: error.to_string(),
+            });
             return Err(error);
         }
     };

@@ -17,7 +17,7 @@ use crate::decide::state::Reservation;
 use crate::desk;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
-use crate::store::{connection, folio, line};
+use crate::store::{connection, folio, line, reference as stored};
 
 /// Records what a channel says is true. Never refused for want of rooms, mapping, price or data.
 pub async fn record(
@@ -47,6 +47,17 @@ fn content_hash(revision: &ReservationRevision) -> Result<String, LedgerError> {
     let unreadable = |error: serde_json::Error| LedgerError::Unreadable(error.to_string());
     let text = serde_json::to_vec(&report).map_err(unreadable)?;
     Ok(hex::encode(Sha256::digest(text)))
+}
+
+/// Those of the accounts that know a channel's reference, tombstones among them: for a cancel that
+/// says nothing but the reference.
+pub async fn accounts_of_reference(
+    ledger: &Ledger,
+    accounts: &[AccountId],
+    reference: &str,
+) -> Result<Vec<AccountId>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    stored::accounts(&mut conn, accounts, reference).await
 }
 
 /// Asks any command; wishes, confirms, cancels and the rest.

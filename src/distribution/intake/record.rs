@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyrack_ledger::command::{By, Receipt};
 use keyrack_ledger::handle::Ledger;
-use keyrack_ledger::reservations::{self, Filter};
+use keyrack_ledger::reservations;
 use keyrack_model::adapter::{self, ParseFault};
 use keyrack_model::channel::Account;
 use keyrack_model::id::AccountId;
@@ -166,20 +166,12 @@ pub(super) async fn account_of<'a>(
     if let Some(only) = behind.only() {
         return Ok(Ok(only));
     }
-    for account in behind.accounts() {
-        let filter = Filter {
-            account: Some(account.id),
-            q: Some(report.reference.clone()),
-            limit: 50,
-            ..Filter::default()
-        };
-        let found = reservations::list(ledger, account.property, &filter).await?;
-        let is_it = |folio: &reservations::Folio| {
-            folio.reservation.channel_reference.as_deref() == Some(&report.reference)
-        };
-        if found.iter().any(is_it) {
-            return Ok(Ok(account));
-        }
+    let accounts: Vec<AccountId> = behind.accounts().iter().map(|account| account.id).collect();
+    let known = reservations::accounts_of_reference(ledger, &accounts, &report.reference).await?;
+    if let [only] = known.as_slice()
+        && let Some(account) = behind.of_id(*only)
+    {
+        return Ok(Ok(account));
     }
     Ok(Err(
         "it names no hotel, and no hotel here knows this reservation".to_owned(),

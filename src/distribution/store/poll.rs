@@ -123,14 +123,15 @@ pub(crate) async fn due(
         .collect())
 }
 
-/// Makes every question due now: after a start, and on demand.
+/// Makes every question due now: after a start, and on demand. A ring during a poll is heard after
+/// it.
 pub(crate) async fn ring(
     pool: &PgPool,
     connection: Option<ConnectionId>,
 ) -> Result<(), DistributionError> {
     sqlx::query(
-        "update poll_state set due_at = ledger_now()
-         where ($1::bigint is null or connection_id = $1) and due_at > ledger_now()",
+        "update poll_state set due_at = ledger_now(), rung_at = ledger_now()
+         where $1::bigint is null or connection_id = $1",
     )
     .bind(connection.map(|connection| connection.0))
     .execute(pool)
@@ -173,7 +174,9 @@ pub(crate) async fn complete(
         "update poll_state
          set last_complete_begun_at = greatest(last_complete_begun_at, $3),
              last_complete_at = ledger_now(), attempt = 0, failing_since = null,
-             last_error = null, due_at = ledger_now() + $4::bigint * interval '1 second'
+             last_error = null,
+             due_at = case when rung_at > last_begun_at then ledger_now()
+                 else ledger_now() + $4::bigint * interval '1 second' end
          where connection_id = $1 and goal = $2",
     )
     .bind(connection.0)

@@ -19,6 +19,7 @@ pub(crate) mod rate;
 pub(crate) mod rate_change;
 pub(crate) mod rate_plan;
 pub(crate) mod read;
+pub(crate) mod reference;
 pub(crate) mod room;
 pub(crate) mod room_type;
 pub(crate) mod row;
