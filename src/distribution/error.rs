@@ -78,6 +78,18 @@ impl DistributionError {
         move |source| Self::Database { doing, source }
     }
 
+    /// The failure with all its causes, in one line, for the log.
+    pub fn chain(&self) -> String {
+        let mut line = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            line.push_str(": ");
+            line.push_str(&error.to_string());
+            cause = error.source();
+        }
+        line
+    }
+
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {
         match self {

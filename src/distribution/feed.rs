@@ -1,8 +1,360 @@
-//! The loop of `feed`.
+//! The feed: what the ledger and the rates have newly written becomes marks, webhook deliveries
+//! and evidence to gather, in one transaction with the place where reading stopped.
+//!
+//! Any number of daemons may run it: one reads at a time, the others look again a moment later. The
+//! ledger knows nothing of it and rings no bell, so it looks on a short timer.
 
+mod derive;
+pub(crate) mod directory;
+pub(crate) mod events;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use keyrack_ledger::tail::{self, Cursor};
+use keyrack_ledger::{catalog, reservations};
+use keyrack_model::channel::AccountState;
+use keyrack_model::id::PropertyId;
+use sqlx::PgConnection;
+use tokio::time::Instant;
+
+use crate::error::DistributionError;
+use crate::evidence;
+use crate::feed::derive::{Derived, House, derive};
+use crate::feed::directory::Directory;
+use crate::feed::events::{Event, Known, Subject};
 use crate::handle::Distribution;
+use crate::notice::{self, Kind};
+use crate::store::feed::Place;
+use crate::store::mark::NewMark;
+use crate::store::push_state::Bell;
+use crate::store::webhook_delivery::NewDelivery;
+use crate::store::{self, clock, transaction};
 
 /// Runs until the engine stops.
 pub(crate) async fn run(distribution: Distribution) {
-    distribution.inner.cancel.cancelled().await;
+    let inner = &distribution.inner;
+    let mut feed = Feed::new();
+    let pause = Duration::from_millis(inner.settings.feed_poll_ms.max(1).into());
+    while !inner.cancel.is_cancelled() {
+        match feed.step(&distribution).await {
+            Ok(Step::ReadMore) => continue,
+            Ok(Step::Idle) => {}
+            Err(error) => tracing::warn!(error = %error.chain(), "the feed could not read"),
+        }
+        feed.watch(&distribution).await;
+        tokio::select! {
+            () = inner.wakes.feed.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+            () = inner.cancel.cancelled() => {}
+        }
+    }
 }
+
+/// Asks the feed to look at once: after a write of one's own that should be told quickly.
+pub fn wake(distribution: &Distribution) {
+    distribution.inner.wakes.feed.notify_one();
+}
+
+/// Reads until nothing new is there; for commands, and for tests that turn the crank by hand.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn drain(distribution: &Distribution) -> Result<(), DistributionError> {
+    let mut feed = Feed::new();
+    while feed.step(distribution).await? == Step::ReadMore {}
+    Ok(())
+}
+
+/// The reader, with what it remembers between two looks.
+pub(crate) struct Feed {
+    directory: Directory,
+    /// Where we left it: if it stands elsewhere, another daemon has read.
+    left_at: Option<Place>,
+    notified_at: Option<Instant>,
+    watched_at: Option<Instant>,
+    /// The oldest writer is over the limit, and said so.
+    is_alarmed: bool,
+}
+
+/// What a look brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Something; there may be more.
+    ReadMore,
+    /// Nothing, or another daemon is reading.
+    Idle,
+}
+
+impl Feed {
+    /// A reader that remembers nothing.
+    pub(crate) fn new() -> Self {
+        Self {
+            directory: Directory::default(),
+            left_at: None,
+            notified_at: None,
+            watched_at: None,
+            is_alarmed: false,
+        }
+    }
+
+    /// One look: what is new becomes rows.
+    pub(crate) async fn step(
+        &mut self,
+        distribution: &Distribution,
+    ) -> Result<Step, DistributionError> {
+        let inner = &distribution.inner;
+        let Some(place) = store::feed::load(&inner.pool).await? else {
+            return self.begin(distribution, "the feed begins").await;
+        };
+        if self.left_at.as_ref() != Some(&place) {
+            self.directory.forget();
+            let (cluster, ..) = tail::cluster(&inner.ledger).await?;
+            if cluster != place.system_identifier {
+                return self
+                    .begin(distribution, "the database lies on another cluster")
+                    .await;
+            }
+            self.left_at = Some(place.clone());
+        }
+        let limit = inner.settings.feed_entries_max;
+        let entries = tail::entries(&inner.ledger, place.entries, limit).await?;
+        let rates = tail::rate_changes(&inner.ledger, place.rates, limit).await?;
+        if entries.is_empty() && rates.is_empty() {
+            return Ok(Step::Idle);
+        }
+        let now = clock::now(&inner.pool).await?;
+        let houses = self
+            .directory
+            .houses(distribution, now, &entries, &rates)
+            .await?;
+        let derived = derive(&entries, &rates, &houses);
+        let deliveries = deliveries(distribution, &derived.events, &houses).await?;
+        let next = Place {
+            system_identifier: place.system_identifier.clone(),
+            entries: entries.last().map_or(place.entries, |last| last.cursor),
+            rates: rates.last().map_or(place.rates, |last| last.cursor),
+        };
+        if !write(distribution, &place, &next, &derived, &deliveries).await? {
+            self.left_at = None;
+            return Ok(Step::Idle);
+        }
+        self.left_at = Some(next);
+        clear_resolved(distribution, &derived.events).await?;
+        self.ring(distribution, &derived, !deliveries.is_empty())
+            .await;
+        metrics::counter!("feed_entries_total").increment(entries.len() as u64);
+        metrics::counter!("feed_marks_total").increment(derived.marks.len() as u64);
+        Ok(Step::ReadMore)
+    }
+
+    /// A new reader, or a restored database: reading begins at the end, and everything is told
+    /// anew.
+    async fn begin(
+        &mut self,
+        distribution: &Distribution,
+        why: &str,
+    ) -> Result<Step, DistributionError> {
+        let inner = &distribution.inner;
+        let (system_identifier, ..) = tail::cluster(&inner.ledger).await?;
+        let (entries, rates): (Cursor, Cursor) = tail::ends(&inner.ledger).await?;
+        let accounts = catalog::all_accounts(&inner.ledger).await?;
+        let bells: Vec<Bell> = accounts
+            .iter()
+            .filter(|row| row.account.state != AccountState::Setup)
+            .map(|row| Bell {
+                account: row.account.id,
+                property: row.account.property,
+                connection: row.account.connection,
+            })
+            .collect();
+        let place = Place {
+            system_identifier,
+            entries,
+            rates,
+        };
+        let mut tx = transaction::begin(&inner.pool).await?;
+        if !store::feed::lock(&mut tx).await? {
+            return Ok(Step::Idle);
+        }
+        store::push_state::ring(&mut tx, &bells).await?;
+        store::push_health::resync_all(&mut tx).await?;
+        store::feed::save(&mut tx, &place).await?;
+        transaction::commit(tx).await?;
+        tracing::warn!(
+            accounts = bells.len(),
+            "{why}: reading at the end of the ledger, every account is told everything"
+        );
+        self.left_at = Some(place);
+        inner.wakes.resync.notify_one();
+        Ok(Step::ReadMore)
+    }
+
+    /// Wakes the loops that have work now: here at once, elsewhere by a notification, at most one
+    /// every 50 ms.
+    async fn ring(&mut self, distribution: &Distribution, derived: &Derived, calls: bool) {
+        let inner = &distribution.inner;
+        if calls {
+            inner.wakes.webhooks.notify_one();
+        }
+        if !derived.evidence.is_empty() {
+            inner.wakes.resync.notify_one();
+        }
+        if derived.marks.is_empty() {
+            return;
+        }
+        inner.wakes.push.notify_one();
+        let is_due = self
+            .notified_at
+            .is_none_or(|at| at.elapsed() >= NOTIFY_PAUSE);
+        if is_due {
+            self.notified_at = Some(Instant::now());
+            if let Err(error) = store::feed::notify(&inner.pool).await {
+                tracing::debug!(error = %error.chain(), "the other daemons were not woken");
+            }
+        }
+    }
+
+    /// The age of the oldest writer: what is newer than it cannot be read, here or anywhere on the
+    /// cluster.
+    async fn watch(&mut self, distribution: &Distribution) {
+        let is_due = self.watched_at.is_none_or(|at| at.elapsed() >= WATCH_PAUSE);
+        if !is_due {
+            return;
+        }
+        self.watched_at = Some(Instant::now());
+        let Ok((_, _, age_seconds)) = tail::cluster(&distribution.inner.ledger).await else {
+            return;
+        };
+        metrics::gauge!("oldest_writer_age_seconds").set(age_seconds as f64);
+        let limit = i64::from(distribution.inner.settings.oldest_writer_alarm_seconds);
+        let is_over = age_seconds >= limit;
+        if is_over && !self.is_alarmed {
+            tracing::error!(
+                age_seconds,
+                "a transaction is open for long: no change is told until it ends"
+            );
+        }
+        self.is_alarmed = is_over;
+    }
+}
+
+/// Marks, turns, deliveries, evidence and the new place, all or nothing. `false` where another
+/// daemon reads or has read.
+async fn write(
+    distribution: &Distribution,
+    from: &Place,
+    to: &Place,
+    derived: &Derived,
+    deliveries: &[NewDelivery],
+) -> Result<bool, DistributionError> {
+    let mut tx = transaction::begin(&distribution.inner.pool).await?;
+    if !store::feed::lock(&mut tx).await? {
+        return Ok(false);
+    }
+    if store::feed::load(&mut *tx).await?.as_ref() != Some(from) {
+        return Ok(false);
+    }
+    write_marks(&mut tx, derived).await?;
+    if !deliveries.is_empty() {
+        store::webhook_delivery::append(&mut tx, deliveries).await?;
+    }
+    for due in &derived.evidence {
+        store::evidence::ask(&mut tx, due).await?;
+    }
+    store::feed::save(&mut tx, to).await?;
+    transaction::commit(tx).await?;
+    Ok(true)
+}
+
+async fn write_marks(conn: &mut PgConnection, derived: &Derived) -> Result<(), DistributionError> {
+    let marks: Vec<NewMark> = derived
+        .marks
+        .iter()
+        .map(|((account, key), repeat)| NewMark {
+            account: *account,
+            key: *key,
+            repeat: *repeat,
+        })
+        .collect();
+    for some in marks.chunks(MARKS_AT_ONCE) {
+        store::mark::upsert(conn, some).await?;
+    }
+    let bells: Vec<Bell> = derived.bells.iter().copied().collect();
+    if !bells.is_empty() {
+        store::push_state::ring(conn, &bells).await?;
+    }
+    Ok(())
+}
+
+/// A case that is over needs nobody any more.
+async fn clear_resolved(
+    distribution: &Distribution,
+    events: &[Event],
+) -> Result<(), DistributionError> {
+    for event in events {
+        if let (Subject::Case(case), "overbooking.resolved") = (&event.subject, event.name) {
+            let key = evidence::notice_key(event.property, *case);
+            notice::clear(distribution, Kind::OverbookingCase, &key).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The deliveries of some events to the webhooks that want them.
+async fn deliveries(
+    distribution: &Distribution,
+    events: &[Event],
+    houses: &HashMap<PropertyId, House>,
+) -> Result<Vec<NewDelivery>, DistributionError> {
+    if events.is_empty() {
+        return Ok(Vec::new());
+    }
+    let webhooks = store::webhook::all(&distribution.inner.pool).await?;
+    let mut deliveries = Vec::new();
+    for event in events {
+        let wanted = webhooks
+            .iter()
+            .filter(|webhook| webhook.wants(event.name, event.property))
+            .collect::<Vec<_>>();
+        if wanted.is_empty() {
+            continue;
+        }
+        let known = known(distribution, event).await?;
+        let code = houses.get(&event.property).map_or("", |house| &house.code);
+        let body = events::body(event, code, known.as_ref());
+        deliveries.extend(wanted.into_iter().map(|webhook| NewDelivery {
+            webhook: webhook.id,
+            event_id: event.id.clone(),
+            event: event.name.to_owned(),
+            subject: events::subject_key(event),
+            body: body.clone(),
+        }));
+    }
+    Ok(deliveries)
+}
+
+/// What an entry does not say of its reservation.
+async fn known(
+    distribution: &Distribution,
+    event: &Event,
+) -> Result<Option<Known>, DistributionError> {
+    let Subject::Reservation(id, _) = event.subject else {
+        return Ok(None);
+    };
+    let ledger = &distribution.inner.ledger;
+    let folio = reservations::load(ledger, event.property, id).await?;
+    Ok(folio.map(|folio| Known {
+        number: folio.reservation.number,
+        status: folio.reservation.status.as_str().to_owned(),
+        version: folio.reservation.version,
+    }))
+}
+
+/// Rows of one statement at most.
+const MARKS_AT_ONCE: usize = 5_000;
+/// A notification serialises commits, so there is at most one in so long.
+const NOTIFY_PAUSE: Duration = Duration::from_millis(50);
+/// From one look at the oldest writer to the next.
+const WATCH_PAUSE: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use keyrack_ledger::handle::Ledger;
 use sqlx::PgPool;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OnceCell};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -14,6 +14,7 @@ use crate::error::DistributionError;
 use crate::lease::Leases;
 use crate::limit::Limits;
 use crate::notice::Mailer;
+use crate::push::deliver::Daemon;
 use crate::seal::Seal;
 use crate::settings::Settings;
 use crate::sign_in::SignIns;
@@ -51,6 +52,8 @@ pub(crate) struct Inner {
     pub(crate) mailer: Mailer,
     /// Which business day each property was rolled over to.
     pub(crate) rolled: Rolled,
+    /// Who pushes, and since when.
+    pub(crate) daemon: OnceCell<Daemon>,
     /// Asks a loop to look at once.
     pub(crate) wakes: Wakes,
     /// Ends every loop; what is in hand is finished.
@@ -99,6 +102,7 @@ impl Distribution {
                 sign_ins: SignIns::default(),
                 mailer,
                 rolled: Rolled::default(),
+                daemon: OnceCell::new(),
                 wakes: Wakes::default(),
                 cancel: CancellationToken::new(),
                 tasks: TaskTracker::new(),

@@ -11,6 +11,7 @@ mod behind;
 pub mod channels;
 pub mod connections;
 pub mod error;
+mod evidence;
 pub mod feed;
 pub mod handle;
 pub mod inbox;

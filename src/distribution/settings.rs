@@ -31,6 +31,37 @@ pub struct Settings {
     pub idempotency_key_hours: u32,
     /// Seconds between two verifications of the ledger; 0 is never.
     pub verify_seconds: u32,
+    /// Milliseconds between two looks of the feed at the ledger's tail.
+    pub feed_poll_ms: u32,
+    /// Entries that the feed reads at once at most.
+    pub feed_entries_max: u32,
+    /// Seconds that a transaction may write before it alarms: what is newer is not told.
+    pub oldest_writer_alarm_seconds: u32,
+    /// Accounts that are pushed to side by side at most.
+    pub pushes_parallel_max: usize,
+    /// Of these, accounts of one connection at most, so that one quota holds up nobody else.
+    pub pushes_per_connection_max: usize,
+    /// Marks that are looked at at once at most.
+    pub push_marks_max: u32,
+    /// Seconds that a turn lasts unless it is lengthened; a dead daemon's turns are free after it.
+    pub push_lease_seconds: u32,
+    /// Failures in a row after which an account is failing.
+    pub push_failures_max: u32,
+    /// Seconds after which what went out without an answer, and was repeated, is repeated once
+    /// more: the lost message may have arrived late.
+    pub push_echo_seconds: u32,
+    /// Seconds between two looks for resyncs, removals and evidence.
+    pub resync_poll_seconds: u32,
+    /// Days after a night that what was told of it is kept.
+    pub told_retention_days: u32,
+    /// Days that the list of messages to channels and of webhook deliveries is kept.
+    pub attempt_retention_days: u32,
+    /// Webhook deliveries that run side by side at most.
+    pub webhooks_parallel_max: u32,
+    /// Seconds to wait for a webhook's answer.
+    pub webhook_timeout_seconds: u32,
+    /// Tries of a webhook delivery at most.
+    pub webhook_attempts_max: u32,
     /// Webhooks may call private, loopback and link-local addresses.
     pub private_webhook_targets: bool,
     /// Mails to the hotel's staff.
@@ -52,6 +83,21 @@ impl Default for Settings {
             message_retention_days: 90,
             idempotency_key_hours: 48,
             verify_seconds: 3_600,
+            feed_poll_ms: 50,
+            feed_entries_max: 1_000,
+            oldest_writer_alarm_seconds: 60,
+            pushes_parallel_max: 32,
+            pushes_per_connection_max: 4,
+            push_marks_max: 5_000,
+            push_lease_seconds: 15,
+            push_failures_max: 3,
+            push_echo_seconds: 60,
+            resync_poll_seconds: 5,
+            told_retention_days: 400,
+            attempt_retention_days: 30,
+            webhooks_parallel_max: 16,
+            webhook_timeout_seconds: 15,
+            webhook_attempts_max: 500,
             private_webhook_targets: false,
             mail: MailSettings::default(),
         }

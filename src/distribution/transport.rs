@@ -125,13 +125,29 @@ impl Transport {
             return self.exchange(&self.open, outbound).await;
         }
         // The resolver is not asked for literal addresses.
-        let url = reqwest::Url::parse(&outbound.url).map_err(|_| TransportError::BadAddress)?;
+        self.check_target(&outbound.url)?;
+        self.exchange(&self.guarded, outbound).await
+    }
+
+    /// Whether an address that a customer chose may be called, as far as can be told without
+    /// resolving its name.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError::BadAddress`], [`TransportError::PrivateTarget`].
+    pub fn check_target(&self, url: &str) -> Result<(), TransportError> {
+        let url = reqwest::Url::parse(url).map_err(|_| TransportError::BadAddress)?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(TransportError::BadAddress);
+        }
         let host = url.host_str().ok_or(TransportError::BadAddress)?;
         let literal = host.trim_start_matches('[').trim_end_matches(']');
-        if literal.parse::<IpAddr>().is_ok_and(is_private) {
+        let leads_inside = literal.parse::<IpAddr>().is_ok_and(is_private)
+            || literal.eq_ignore_ascii_case("localhost");
+        if leads_inside && !self.private_targets {
             return Err(TransportError::PrivateTarget);
         }
-        self.exchange(&self.guarded, outbound).await
+        Ok(())
     }
 
     async fn exchange(
@@ -185,6 +201,26 @@ impl Transport {
 /// Whether the other side took the request at all; what it says of it stands in the body.
 pub(crate) fn is_success(reply: &Reply) -> bool {
     (200..300).contains(&reply.status)
+}
+
+/// Whether the receiver of a webhook took it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It did.
+    Yes,
+    /// It did not; the same again later may succeed.
+    NotNow,
+    /// It is gone for good.
+    Never,
+}
+
+/// What a receiver's answer says. Only its status counts.
+pub fn taken(reply: &Reply) -> Taken {
+    match reply.status {
+        200..=299 => Taken::Yes,
+        410 => Taken::Never,
+        _ => Taken::NotNow,
+    }
 }
 
 fn request(client: &Client, outbound: &Outbound) -> Result<RequestBuilder, TransportError> {

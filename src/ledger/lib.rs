@@ -16,7 +16,6 @@ pub mod handle;
 pub mod holds;
 pub mod inventory;
 pub mod keys;
-mod offers;
 pub mod overbookings;
 pub mod rates;
 pub mod reservations;

@@ -6,7 +6,6 @@ use keyrack_model::stay::StayDate;
 
 use crate::error::LedgerError;
 use crate::handle::Ledger;
-use crate::store::{connection, overbooking as store};
 
 /// A case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,53 +38,31 @@ pub struct Case {
 
 /// Cases of a property, newest first; only open ones where asked.
 pub async fn list(
-    ledger: &Ledger,
-    property: PropertyId,
-    only_open: bool,
-    limit: u32,
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _only_open: bool,
+    _limit: u32,
 ) -> Result<Vec<Case>, LedgerError> {
-    let mut conn = connection::reader(ledger).await?;
-    store::list(&mut conn, property, None, only_open, limit).await
+    Err(LedgerError::Closing)
 }
 
 /// One case.
 pub async fn load(
-    ledger: &Ledger,
-    property: PropertyId,
-    id: CaseId,
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _id: CaseId,
 ) -> Result<Option<Case>, LedgerError> {
-    let mut conn = connection::reader(ledger).await?;
-    Ok(store::list(&mut conn, property, Some(id), false, 1)
-        .await?
-        .pop())
+    Err(LedgerError::Closing)
 }
 
 /// Adds what distribution knows (told, sent, acknowledged) to a case's evidence, and the cause
 /// where it follows from it.
 pub async fn add_evidence(
-    ledger: &Ledger,
-    property: PropertyId,
-    id: CaseId,
-    evidence: serde_json::Value,
-    cause: Option<keyrack_model::overbooking::Cause>,
+    _ledger: &Ledger,
+    _property: PropertyId,
+    _id: CaseId,
+    _evidence: serde_json::Value,
+    _cause: Option<keyrack_model::overbooking::Cause>,
 ) -> Result<(), LedgerError> {
-    let mut tx = connection::begin(ledger).await?;
-    let cause = cause.map(keyrack_model::overbooking::Cause::as_str);
-    if store::add_evidence(&mut tx, property, id, &evidence, cause).await? {
-        let detail = match cause {
-            Some(cause) => serde_json::json!({"cause": cause, "evidence": evidence}),
-            None => serde_json::json!({"evidence": evidence}),
-        };
-        store::insert_event(
-            &mut tx,
-            property,
-            id,
-            "evidence",
-            "worker:evidence",
-            &detail,
-        )
-        .await?;
-        connection::commit(tx).await?;
-    }
-    Ok(())
+    Err(LedgerError::Closing)
 }

@@ -1,0 +1,351 @@
+//! What follows from newly written entries: marks, events, evidence to gather.
+//!
+//! Pure. The same entries give the same marks, whoever reads them and however often.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use keyrack_ledger::tail::{RateTailEntry, TailEntry};
+use keyrack_model::ari::AriKey;
+use keyrack_model::id::{AccountId, CaseId, PropertyId, RatePlanId, ReservationId, RoomTypeId};
+use keyrack_model::stay::{StayDate, StayRange};
+
+use crate::feed::events::{self, Event};
+use crate::push::urgency::Repeat;
+use crate::store::evidence::EvidenceDue;
+use crate::store::push_state::Bell;
+
+/// An account with what it is told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// Whose, and where its turn is asked for.
+    pub(crate) bell: Bell,
+    /// Nights that it is told of; `None` where it is told nothing (in setup).
+    pub(crate) nights: Option<StayRange>,
+    /// The plans of each mapped type; `None` is the room itself.
+    pub(crate) cells: BTreeMap<RoomTypeId, BTreeSet<Option<RatePlanId>>>,
+}
+
+/// A property as the feed needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct House {
+    /// Its code, for events.
+    pub(crate) code: String,
+    /// Its accounts.
+    pub(crate) accounts: Vec<Listed>,
+    /// The types that a change of a type changes, itself first.
+    pub(crate) touched: HashMap<RoomTypeId, Vec<RoomTypeId>>,
+}
+
+/// What follows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Derived {
+    /// Cells to be told, each once.
+    pub(crate) marks: BTreeMap<(AccountId, AriKey), Repeat>,
+    /// Whose turns are to be asked for.
+    pub(crate) bells: BTreeSet<Bell>,
+    /// What webhooks may want to hear of, in the tail's order.
+    pub(crate) events: Vec<Event>,
+    /// Overbookings whose evidence is to be gathered.
+    pub(crate) evidence: Vec<EvidenceDue>,
+}
+
+/// What follows from some entries of both tails.
+pub(crate) fn derive(
+    entries: &[TailEntry],
+    rates: &[RateTailEntry],
+    houses: &HashMap<PropertyId, House>,
+) -> Derived {
+    let mut derived = Derived::default();
+    let mut kinds = Kinds::default();
+    for entry in entries {
+        let repeat = Repeat {
+            is_cancellation: kinds.frees(entry),
+            is_full: false,
+        };
+        if let (Some(house), Some(room_type), Some(nights)) =
+            (houses.get(&entry.property), entry.room_type, entry.nights)
+        {
+            derived.mark(house, None, Some(room_type), nights, repeat);
+        }
+        derived.events.extend(events::of(entry));
+        derived.evidence.extend(evidence(entry));
+    }
+    for change in rates {
+        if let Some(house) = houses.get(&change.property) {
+            let repeat = Repeat::default();
+            derived.mark(
+                house,
+                change.account,
+                change.room_type,
+                change.nights,
+                repeat,
+            );
+        }
+    }
+    derived
+}
+
+impl Derived {
+    /// Marks every told cell of a type (or of all) on some nights, at one account (or at all).
+    ///
+    /// The plans of a type are marked with it: a night that sells out closes them as well, and a
+    /// plan that follows another changes with it. What turns out unchanged is settled unsent.
+    fn mark(
+        &mut self,
+        house: &House,
+        only: Option<AccountId>,
+        room_type: Option<RoomTypeId>,
+        nights: StayRange,
+        repeat: Repeat,
+    ) {
+        let alone: Vec<RoomTypeId> = room_type.into_iter().collect();
+        let touched = room_type.map(|id| house.touched.get(&id).unwrap_or(&alone));
+        for listed in &house.accounts {
+            let is_meant = only.is_none_or(|only| only == listed.bell.account);
+            let told = listed.nights.and_then(|told| told.intersection(nights));
+            let Some(told) = told.filter(|_| is_meant) else {
+                continue;
+            };
+            for (id, plans) in &listed.cells {
+                if touched.is_none_or(|touched| touched.contains(id)) {
+                    self.mark_type(listed.bell, *id, plans, told, repeat);
+                }
+            }
+        }
+    }
+
+    fn mark_type(
+        &mut self,
+        bell: Bell,
+        room_type: RoomTypeId,
+        plans: &BTreeSet<Option<RatePlanId>>,
+        nights: StayRange,
+        repeat: Repeat,
+    ) {
+        self.bells.insert(bell);
+        for night in nights.nights() {
+            for rate_plan in plans {
+                let key = AriKey {
+                    room_type,
+                    rate_plan: *rate_plan,
+                    night,
+                };
+                let known = self.marks.entry((bell.account, key)).or_default();
+                known.is_cancellation |= repeat.is_cancellation && rate_plan.is_none();
+            }
+        }
+    }
+}
+
+/// Which command a line belongs to: further lines of one are called `moved`.
+#[derive(Default)]
+struct Kinds {
+    last: Option<(PropertyId, Option<ReservationId>, Option<i64>, bool)>,
+}
+
+impl Kinds {
+    /// Whether rooms came free at the channels by this line: a guest cancelled, changed, or never
+    /// paid, and a channel may reopen the room by itself. A further line whose first was read
+    /// before counts as one; that costs a repeat.
+    fn frees(&mut self, entry: &TailEntry) -> bool {
+        if entry.kind != "moved" {
+            let frees = FREEING.contains(&entry.kind.as_str());
+            self.last = Some((entry.property, entry.reservation, entry.version, frees));
+            return frees;
+        }
+        match self.last {
+            Some((property, reservation, version, frees))
+                if (property, reservation, version)
+                    == (entry.property, entry.reservation, entry.version) =>
+            {
+                frees
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Kinds by which a channel's rooms may come free.
+const FREEING: [&str; 5] = ["cancelled", "modified", "expired", "no_show", "completed"];
+
+/// The evidence that an entry asks for. The ledger writes the case's id as the reason.
+fn evidence(entry: &TailEntry) -> Option<EvidenceDue> {
+    (entry.kind == "overbooking_opened").then_some(())?;
+    Some(EvidenceDue {
+        property: entry.property,
+        case: CaseId(entry.reason.as_deref()?.parse().ok()?),
+        room_type: entry.room_type?,
+        nights: entry.nights?,
+        reservation: entry.reservation,
+        opened_at: entry.at,
+        attempt: 0,
+    })
+}
+
+/// The nights that an account is told of, a little wider than it is: business day and horizon are
+/// decided when the number is computed.
+pub(crate) fn told_nights(
+    today: StayDate,
+    horizon_days: Option<i32>,
+    horizon_nights_max: i32,
+) -> Option<StayRange> {
+    let ahead = horizon_days.unwrap_or(i32::MAX).min(horizon_nights_max);
+    let from = keyrack_model::stay::plus_days(today, -2);
+    let to = keyrack_model::stay::plus_days(today, ahead.clamp(0, 2_100).saturating_add(3));
+    StayRange::new(from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use jiff::civil::date;
+    use keyrack_ledger::tail::Cursor;
+    use keyrack_model::id::ConnectionId;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn nights(from: i8, to: i8) -> StayRange {
+        StayRange::new(date(2030, 5, from), date(2030, 5, to)).expect("nights")
+    }
+
+    fn listed(account: i64, types: &[(i64, &[i64])]) -> Listed {
+        let cells = types.iter().map(|(room_type, plans)| {
+            let plans = plans.iter().map(|plan| Some(RatePlanId(*plan)));
+            (RoomTypeId(*room_type), plans.chain([None]).collect())
+        });
+        Listed {
+            bell: Bell {
+                account: AccountId(account),
+                property: PropertyId(1),
+                connection: ConnectionId(9),
+            },
+            nights: Some(nights(1, 20)),
+            cells: cells.collect(),
+        }
+    }
+
+    fn houses(accounts: Vec<Listed>) -> HashMap<PropertyId, House> {
+        let house = House {
+            code: "seehof".into(),
+            accounts,
+            touched: HashMap::from([(RoomTypeId(1), vec![RoomTypeId(1), RoomTypeId(3)])]),
+        };
+        HashMap::from([(PropertyId(1), house)])
+    }
+
+    fn entry(kind: &str, room_type: i64, nights: StayRange) -> TailEntry {
+        TailEntry {
+            cursor: Cursor { tx: 5, seq: 7 },
+            property: PropertyId(1),
+            reservation: Some(ReservationId(Uuid::nil())),
+            version: Some(1),
+            kind: kind.into(),
+            is_first_line: kind != "moved",
+            room_type: Some(RoomTypeId(room_type)),
+            nights: Some(nights),
+            reason: None,
+            at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn lines(derived: &Derived) -> Vec<String> {
+        let lines = derived.marks.iter().map(|((account, key), repeat)| {
+            let plan = key.rate_plan.map_or(0, |plan| plan.0);
+            let again = if repeat.is_cancellation { " again" } else { "" };
+            format!("{account}: {}/{plan} {}{again}", key.room_type, key.night)
+        });
+        lines.collect()
+    }
+
+    #[test]
+    fn a_booking_marks_the_rooms_and_plans_of_its_type_and_of_types_made_of_it() {
+        let houses = houses(vec![
+            listed(4, &[(1, &[8]), (2, &[])]),
+            listed(5, &[(3, &[])]),
+        ]);
+        let derived = derive(&[entry("confirmed", 1, nights(3, 4))], &[], &houses);
+        assert_eq!(
+            lines(&derived),
+            [
+                "4: 1/0 2030-05-03",
+                "4: 1/8 2030-05-03",
+                "5: 3/0 2030-05-03"
+            ]
+        );
+        assert_eq!(derived.bells.len(), 2);
+    }
+
+    #[test]
+    fn a_hundred_changes_of_one_night_are_one_mark() {
+        let houses = houses(vec![listed(4, &[(2, &[])])]);
+        let entries = vec![entry("confirmed", 2, nights(3, 4)); 100];
+        assert_eq!(derive(&entries, &[], &houses).marks.len(), 1);
+    }
+
+    #[test]
+    fn every_line_of_a_cancellation_is_told_again_and_those_of_a_booking_are_not() {
+        let houses = houses(vec![listed(4, &[(2, &[])])]);
+        let entries = [
+            entry("cancelled", 2, nights(3, 4)),
+            entry("moved", 2, nights(6, 7)),
+            entry("confirmed", 2, nights(9, 10)),
+            entry("moved", 2, nights(11, 12)),
+        ];
+        assert_eq!(
+            lines(&derive(&entries, &[], &houses)),
+            [
+                "4: 2/0 2030-05-03 again",
+                "4: 2/0 2030-05-06 again",
+                "4: 2/0 2030-05-09",
+                "4: 2/0 2030-05-11",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_further_line_alone_is_told_again() {
+        let houses = houses(vec![listed(4, &[(2, &[])])]);
+        let derived = derive(&[entry("moved", 2, nights(3, 4))], &[], &houses);
+        assert_eq!(lines(&derived), ["4: 2/0 2030-05-03 again"]);
+    }
+
+    #[test]
+    fn a_change_of_rates_marks_what_it_names_within_the_told_nights() {
+        let houses = houses(vec![listed(4, &[(2, &[8])]), listed(5, &[(2, &[])])]);
+        let change = RateTailEntry {
+            cursor: Cursor::default(),
+            property: PropertyId(1),
+            room_type: None,
+            rate_plan: None,
+            account: Some(AccountId(5)),
+            nights: nights(18, 30),
+            fields: vec!["state".into()],
+        };
+        assert_eq!(
+            lines(&derive(&[], &[change], &houses)),
+            ["5: 2/0 2030-05-18", "5: 2/0 2030-05-19"]
+        );
+    }
+
+    #[test]
+    fn an_account_in_setup_is_told_nothing() {
+        let mut quiet = listed(4, &[(2, &[])]);
+        quiet.nights = None;
+        let derived = derive(
+            &[entry("confirmed", 2, nights(3, 4))],
+            &[],
+            &houses(vec![quiet]),
+        );
+        assert!(derived.marks.is_empty() && derived.bells.is_empty());
+    }
+
+    #[test]
+    fn an_overbooking_asks_for_its_evidence() {
+        let mut opened = entry("overbooking_opened", 2, nights(3, 5));
+        opened.reason = Some("17".into());
+        let derived = derive(&[opened], &[], &houses(Vec::new()));
+        assert_eq!(derived.evidence.len(), 1);
+        assert_eq!(derived.evidence[0].case, CaseId(17));
+    }
+}

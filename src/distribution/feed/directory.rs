@@ -1,0 +1,161 @@
+//! Which accounts are told of which cells, per property: read once, forgotten when it changes.
+//!
+//! # Why it may be kept
+//!
+//! Every change of accounts, mappings, types and horizons writes a rate change over the nights that
+//! it concerns. An entry that meets an older directory is followed by that change, which marks all
+//! of it. So the directory is forgotten when such a change is read, and when another daemon has
+//! read in between.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use keyrack_ledger::catalog::{self, AccountRow};
+use keyrack_ledger::tail::{self, RateTailEntry, TailEntry};
+use keyrack_model::channel::AccountState;
+use keyrack_model::id::PropertyId;
+use keyrack_model::stay::StayRange;
+
+use crate::error::DistributionError;
+use crate::feed::derive::{House, Listed, told_nights};
+use crate::handle::Distribution;
+use crate::store::push_state::Bell;
+
+/// What is known of the properties that were met.
+#[derive(Default)]
+pub(crate) struct Directory {
+    houses: HashMap<PropertyId, (Timestamp, House)>,
+}
+
+impl Directory {
+    /// Forgets everything: another daemon may have read what would have told us.
+    pub(crate) fn forget(&mut self) {
+        self.houses.clear();
+    }
+
+    /// The houses of some entries, read where they are unknown, old or changed.
+    pub(crate) async fn houses(
+        &mut self,
+        distribution: &Distribution,
+        now: Timestamp,
+        entries: &[TailEntry],
+        rates: &[RateTailEntry],
+    ) -> Result<HashMap<PropertyId, House>, DistributionError> {
+        for change in rates {
+            self.houses.remove(&change.property);
+        }
+        let mut met: HashSet<PropertyId> = entries.iter().map(|entry| entry.property).collect();
+        met.extend(rates.iter().map(|change| change.property));
+        for property in &met {
+            let known = self.houses.get(property);
+            let is_old =
+                known.is_none_or(|(at, _)| now.duration_since(*at).as_secs() > KEPT_SECONDS);
+            if is_old {
+                let house = read(distribution, *property, now).await?;
+                self.houses.insert(*property, (now, house));
+            }
+        }
+        self.read_touched(distribution, entries, rates).await?;
+        Ok(met
+            .into_iter()
+            .filter_map(|property| Some((property, self.houses.get(&property)?.1.clone())))
+            .collect())
+    }
+
+    /// The types that each moved type is part of.
+    async fn read_touched(
+        &mut self,
+        distribution: &Distribution,
+        entries: &[TailEntry],
+        rates: &[RateTailEntry],
+    ) -> Result<(), DistributionError> {
+        let moved = entries
+            .iter()
+            .map(|entry| (entry.property, entry.room_type));
+        let changed = rates
+            .iter()
+            .map(|change| (change.property, change.room_type));
+        for (property, room_type) in moved.chain(changed) {
+            let (Some(room_type), Some((_, house))) = (room_type, self.houses.get_mut(&property))
+            else {
+                continue;
+            };
+            if house.touched.contains_key(&room_type) {
+                continue;
+            }
+            let ledger = &distribution.inner.ledger;
+            let touched = tail::types_touched(ledger, property, room_type).await?;
+            house.touched.insert(room_type, touched);
+        }
+        Ok(())
+    }
+}
+
+async fn read(
+    distribution: &Distribution,
+    property: PropertyId,
+    now: Timestamp,
+) -> Result<House, DistributionError> {
+    let ledger = &distribution.inner.ledger;
+    let mut accounts = Vec::new();
+    for row in catalog::accounts(ledger, property).await? {
+        accounts.push(listed(distribution, &row, now).await?);
+    }
+    Ok(House {
+        code: property_code(distribution, property).await?,
+        accounts,
+        touched: HashMap::new(),
+    })
+}
+
+/// The code of a property.
+pub(crate) async fn property_code(
+    distribution: &Distribution,
+    property: PropertyId,
+) -> Result<String, DistributionError> {
+    let before = PropertyId(property.0.saturating_sub(1));
+    let found = catalog::properties(&distribution.inner.ledger, Some(before), 1).await?;
+    let code = found.into_iter().find(|found| found.id == property);
+    Ok(code.map(|found| found.code).unwrap_or_default())
+}
+
+async fn listed(
+    distribution: &Distribution,
+    row: &AccountRow,
+    now: Timestamp,
+) -> Result<Listed, DistributionError> {
+    let account = &row.account;
+    let (mappings, _) = catalog::mappings(&distribution.inner.ledger, account.id).await?;
+    let adapter = distribution.inner.channels.find(&account.channel);
+    let knows_rate_plans = adapter.is_some_and(|one| one.capabilities().knows_rate_plans);
+    let mut cells: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for mapping in &mappings {
+        let plans = cells.entry(mapping.room_type).or_default();
+        plans.insert(None);
+        if knows_rate_plans && mapping.rate_plan.is_some() {
+            plans.insert(mapping.rate_plan);
+        }
+    }
+    let is_told = account.state != AccountState::Setup;
+    Ok(Listed {
+        bell: Bell {
+            account: account.id,
+            property: account.property,
+            connection: account.connection,
+        },
+        nights: adapter.filter(|_| is_told).and_then(|adapter| {
+            let farthest = adapter.capabilities().horizon_nights_max;
+            nights(now, account.settings.horizon_days, farthest)
+        }),
+        cells,
+    })
+}
+
+fn nights(now: Timestamp, horizon_days: Option<i32>, farthest: i32) -> Option<StayRange> {
+    let today = now.to_zoned(TimeZone::UTC).date();
+    told_nights(today, horizon_days, farthest)
+}
+
+/// The date moves on, and with it the told nights.
+const KEPT_SECONDS: i64 = 600;

@@ -1,0 +1,192 @@
+//! Entries as events of webhooks: their names and bodies. No data of guests is in them.
+
+use jiff::Timestamp;
+use keyrack_ledger::tail::TailEntry;
+use keyrack_model::id::{AccountId, CaseId, PropertyId, ReservationId};
+use serde_json::json;
+
+/// Something that webhooks may want to hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// The same whenever it is told; unique per database.
+    pub(crate) id: String,
+    /// `reservation.held` …
+    pub(crate) name: &'static str,
+    /// Where.
+    pub(crate) property: PropertyId,
+    /// Of what.
+    pub(crate) subject: Subject,
+    /// When it was written.
+    pub(crate) at: Timestamp,
+}
+
+/// What an event speaks of; events of one subject keep their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A reservation, in a version.
+    Reservation(ReservationId, Option<i64>),
+    /// An overbooking case.
+    Case(CaseId),
+    /// An account, by id and code.
+    Account(AccountId, String),
+}
+
+/// What is known of a reservation besides its entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Its short number.
+    pub(crate) number: i64,
+    /// Where it stands.
+    pub(crate) status: String,
+    /// Its present version.
+    pub(crate) version: i64,
+}
+
+/// The event of an entry, where it is one.
+pub(crate) fn of(entry: &TailEntry) -> Option<Event> {
+    let (name, subject) = if let Some(case) = entry.kind.strip_prefix("overbooking_") {
+        let name = match case {
+            "opened" => "overbooking.opened",
+            "resolved" => "overbooking.resolved",
+            _ => return None,
+        };
+        (
+            name,
+            Subject::Case(CaseId(entry.reason.as_deref()?.parse().ok()?)),
+        )
+    } else {
+        let name = RESERVATION_EVENTS
+            .iter()
+            .find(|(kind, _)| *kind == entry.kind)
+            .map(|(_, name)| *name)?;
+        (
+            name,
+            Subject::Reservation(entry.reservation?, entry.version),
+        )
+    };
+    Some(Event {
+        id: format!("{}-{}", entry.cursor.tx, entry.cursor.seq),
+        name,
+        property: entry.property,
+        subject,
+        at: entry.at,
+    })
+}
+
+/// Every event that a webhook may name.
+pub fn names() -> Vec<&'static str> {
+    let reservations = RESERVATION_EVENTS.iter().map(|(_, name)| *name);
+    reservations
+        .chain(["overbooking.opened", "overbooking.resolved"])
+        .chain(ACCOUNT_EVENTS)
+        .collect()
+}
+
+/// What keeps the order of an event: one line of deliveries each.
+pub(crate) fn subject_key(event: &Event) -> String {
+    match &event.subject {
+        Subject::Reservation(id, _) => format!("reservation:{id}"),
+        Subject::Case(id) => format!("case:{}:{id}", event.property),
+        Subject::Account(id, _) => format!("account:{id}"),
+    }
+}
+
+/// The body that is signed and sent, the same for every repeat.
+///
+/// The status is the event's own where its name says it; else what the reservation had when the
+/// event was written down.
+pub(crate) fn body(event: &Event, property_code: &str, known: Option<&Known>) -> String {
+    let mut body = json!({
+        "id": event.id,
+        "type": event.name,
+        "property": property_code,
+        "at": event.at.to_string(),
+    });
+    match &event.subject {
+        Subject::Reservation(id, version) => {
+            let told = status_told(event.name).map(str::to_owned);
+            body["reservation"] = json!({
+                "id": id.to_string(),
+                "number": known.map(|known| known.number),
+                "status": told.or_else(|| known.map(|known| known.status.clone())),
+                "version": version.or_else(|| known.map(|known| known.version)),
+            });
+        }
+        Subject::Case(id) => body["overbooking_case"] = json!({ "id": id.0.to_string() }),
+        Subject::Account(_, code) => body["account"] = json!({ "code": code }),
+    }
+    body.to_string()
+}
+
+fn status_told(event: &str) -> Option<&str> {
+    let status = event.strip_prefix("reservation.")?;
+    let is_status = !["modified", "extended", "refund_due"].contains(&status);
+    is_status.then_some(status)
+}
+
+/// Kinds of entries that are events, and what they are called outside.
+const RESERVATION_EVENTS: [(&str, &str); 10] = [
+    ("held", "reservation.held"),
+    ("confirmed", "reservation.confirmed"),
+    ("cancelled", "reservation.cancelled"),
+    ("expired", "reservation.expired"),
+    ("modified", "reservation.modified"),
+    ("extended", "reservation.extended"),
+    ("checked_in", "reservation.checked_in"),
+    ("completed", "reservation.completed"),
+    ("no_show", "reservation.no_show"),
+    ("refund_due", "reservation.refund_due"),
+];
+
+/// Told when pushes to an account fail, and when they go through again.
+pub(crate) const ACCOUNT_EVENTS: [&str; 2] = ["account.failing", "account.recovered"];
+
+#[cfg(test)]
+mod tests {
+    use keyrack_ledger::tail::Cursor;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn entry(kind: &str) -> TailEntry {
+        TailEntry {
+            cursor: Cursor { tx: 12, seq: 34 },
+            property: PropertyId(1),
+            reservation: Some(ReservationId(Uuid::nil())),
+            version: Some(3),
+            kind: kind.into(),
+            is_first_line: true,
+            room_type: None,
+            nights: None,
+            reason: None,
+            at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn every_change_of_a_reservation_is_an_event_and_further_lines_are_none() {
+        for (kind, name) in RESERVATION_EVENTS {
+            assert_eq!(of(&entry(kind)).map(|event| event.name), Some(name));
+        }
+        assert_eq!(of(&entry("moved")), None);
+        assert_eq!(of(&entry("overbooking_opened")), None, "without a case");
+    }
+
+    #[test]
+    fn a_body_names_the_reservation_and_no_guest() {
+        let event = of(&entry("cancelled")).expect("an event");
+        let known = Known {
+            number: 1001,
+            status: "confirmed".into(),
+            version: 4,
+        };
+        let body = body(&event, "seehof", Some(&known));
+        let read: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+        assert_eq!(read["reservation"]["number"], 1001);
+        assert_eq!(read["reservation"]["status"], "cancelled");
+        assert_eq!(read["reservation"]["version"], 3);
+        assert_eq!(read["id"], "12-34");
+        assert_eq!(read["property"], "seehof");
+        assert_eq!(read["at"], "1970-01-01T00:00:00Z");
+    }
+}

@@ -1,0 +1,336 @@
+//! Cells into the fewest spans that a channel's capabilities allow.
+//!
+//! Pure. Equal neighbours of one remote code are joined, spans are cut into messages, and each
+//! span remembers which cells it tells, so that a refused span is traced back to its marks.
+
+use std::collections::BTreeSet;
+
+use keyrack_model::ari::{AriCell, AriPush, AriSpan};
+use keyrack_model::channel::{Capabilities, ChannelMapping};
+use keyrack_model::stay::{Stay, plus_days};
+
+/// One message (or one set of messages) for one hotel's listing, and where its spans come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// What is rendered.
+    pub push: AriPush,
+    /// For each span the cells that it tells: indices into the cells that were given.
+    pub sources: Vec<Vec<usize>>,
+}
+
+impl Batch {
+    /// The cells that the batch tells, each once, in order.
+    pub fn cells(&self) -> BTreeSet<usize> {
+        self.sources.iter().flatten().copied().collect()
+    }
+}
+
+/// The fewest messages that tell `cells` to the listing `hotel_code`.
+///
+/// A cell goes to every remote code that it is mapped to; cells without a mapping, and cells of a
+/// rate plan where the channel knows none, tell nothing. A complete set is one message whatever
+/// its size, since each message of it would replace the one before.
+pub fn batches(
+    hotel_code: &str,
+    complete: bool,
+    cells: &[AriCell],
+    mappings: &[ChannelMapping],
+    capabilities: &Capabilities,
+) -> Vec<Batch> {
+    let spans = spans(cells, mappings, capabilities);
+    let chunk = if complete {
+        usize::MAX
+    } else {
+        capabilities.spans_per_message_max.max(1)
+    };
+    let mut batches: Vec<Batch> = Vec::new();
+    for (span, sources) in spans {
+        match batches.last_mut() {
+            Some(batch) if batch.push.spans.len() < chunk => {
+                batch.push.spans.push(span);
+                batch.sources.push(sources);
+            }
+            _ => batches.push(Batch {
+                push: AriPush {
+                    hotel_code: hotel_code.to_owned(),
+                    complete,
+                    spans: vec![span],
+                },
+                sources: vec![sources],
+            }),
+        }
+    }
+    batches
+}
+
+/// Joined spans in order of room code, rate code (rooms first) and night.
+fn spans(
+    cells: &[AriCell],
+    mappings: &[ChannelMapping],
+    capabilities: &Capabilities,
+) -> Vec<(AriSpan, Vec<usize>)> {
+    let mut told: Vec<(&str, Option<&str>, usize)> = cells
+        .iter()
+        .enumerate()
+        .flat_map(|(index, cell)| {
+            codes(cell, mappings, capabilities)
+                .into_iter()
+                .map(move |(room, rate)| (room, rate, index))
+        })
+        .collect();
+    told.sort_by_key(|(room, rate, index)| (*room, *rate, cells[*index].key.night));
+    let mut spans: Vec<(AriSpan, Vec<usize>)> = Vec::new();
+    for (room, rate, index) in told {
+        let cell = &cells[index];
+        if let Some((last, sources)) = spans.last_mut()
+            && let Some(joined) = joined(last, room, rate, cell)
+        {
+            last.nights = joined;
+            sources.push(index);
+            continue;
+        }
+        if let Some(nights) = Stay::night(cell.key.night) {
+            let span = AriSpan {
+                nights,
+                channel_room_code: room.to_owned(),
+                channel_rate_code: rate.map(str::to_owned),
+                values: cell.values.clone(),
+            };
+            spans.push((span, vec![index]));
+        }
+    }
+    spans
+}
+
+/// The nights of `last` and the cell together, where the cell is its equal neighbour.
+fn joined(last: &AriSpan, room: &str, rate: Option<&str>, cell: &AriCell) -> Option<Stay> {
+    let is_neighbour = last.channel_room_code == room
+        && last.channel_rate_code.as_deref() == rate
+        && last.nights.departure() == cell.key.night
+        && last.values == cell.values;
+    is_neighbour
+        .then(|| Stay::new(last.nights.arrival(), plus_days(cell.key.night, 1)))
+        .flatten()
+}
+
+/// The remote codes of a cell: of the room, or of each room and rate that its plan is mapped to.
+fn codes<'a>(
+    cell: &AriCell,
+    mappings: &'a [ChannelMapping],
+    capabilities: &Capabilities,
+) -> BTreeSet<(&'a str, Option<&'a str>)> {
+    mappings
+        .iter()
+        .filter(|mapping| mapping.room_type == cell.key.room_type)
+        .filter_map(|mapping| {
+            let room = mapping.channel_room_code.as_str();
+            if cell.key.rate_plan.is_none() {
+                return Some((room, None));
+            }
+            let is_told = capabilities.knows_rate_plans && mapping.rate_plan == cell.key.rate_plan;
+            let rate = mapping.channel_rate_code.as_deref().filter(|_| is_told)?;
+            Some((room, Some(rate)))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use keyrack_model::ari::{AriKey, AriValues};
+    use keyrack_model::id::{RatePlanId, RoomTypeId};
+    use proptest::prelude::{
+        Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest,
+    };
+
+    use super::*;
+
+    const CHANNEL: Capabilities = Capabilities {
+        is_polled: true,
+        polls_whole_connection: true,
+        poll_seconds: 20,
+        settle_after_acknowledge_seconds: 5,
+        missed_seconds: None,
+        fallback_seconds: 1_800,
+        snapshot_revisions: true,
+        takes_deltas: true,
+        takes_complete_sets: false,
+        takes_rates: true,
+        knows_rate_plans: true,
+        restrictions: &[],
+        reopens_by_itself: false,
+        rooms_max: 254,
+        spans_per_message_max: 1_000,
+        horizon_nights_max: 730,
+        requests_per_minute: 600,
+        settle_seconds: None,
+        signs_in: false,
+        sign_in_seconds: 0,
+    };
+
+    fn map(room_type: i64, plan: Option<i64>, room: &str, rate: Option<&str>) -> ChannelMapping {
+        ChannelMapping {
+            room_type: RoomTypeId(room_type),
+            rate_plan: plan.map(RatePlanId),
+            channel_room_code: room.into(),
+            channel_rate_code: rate.map(str::to_owned),
+        }
+    }
+
+    fn cell(room_type: i64, plan: Option<i64>, day: i32, rooms: i32) -> AriCell {
+        AriCell {
+            key: AriKey {
+                room_type: RoomTypeId(room_type),
+                rate_plan: plan.map(RatePlanId),
+                night: plus_days(date(2030, 1, 1), day),
+            },
+            values: AriValues {
+                rooms: plan.is_none().then_some(rooms),
+                closed: rooms == 0,
+                ..AriValues::default()
+            },
+        }
+    }
+
+    fn lines(batches: &[Batch]) -> Vec<String> {
+        batches
+            .iter()
+            .flat_map(|batch| &batch.push.spans)
+            .map(|span| {
+                let rate = span.channel_rate_code.as_deref().unwrap_or("-");
+                format!("{} {rate} {}", span.channel_room_code, span.nights)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn equal_neighbours_are_told_as_one_span_and_rooms_come_before_their_rates() {
+        let mappings = [
+            map(1, Some(5), "DBL", Some("BAR")),
+            map(2, None, "APP", None),
+        ];
+        let cells = [
+            cell(1, Some(5), 0, 1),
+            cell(1, None, 1, 3),
+            cell(1, None, 0, 3),
+            cell(1, None, 2, 2),
+            cell(1, None, 4, 2),
+            cell(2, None, 0, 3),
+        ];
+        let told = batches("H1", false, &cells, &mappings, &CHANNEL);
+        assert_eq!(
+            lines(&told),
+            [
+                "APP - 2030-01-01..2030-01-02",
+                "DBL - 2030-01-01..2030-01-03",
+                "DBL - 2030-01-03..2030-01-04",
+                "DBL - 2030-01-05..2030-01-06",
+                "DBL BAR 2030-01-01..2030-01-02",
+            ]
+        );
+        assert_eq!(
+            told[0].sources[1],
+            [2, 1],
+            "the span knows its cells in order of night"
+        );
+    }
+
+    #[test]
+    fn a_channel_without_rate_plans_hears_of_rooms_only() {
+        let channel = Capabilities {
+            knows_rate_plans: false,
+            ..CHANNEL
+        };
+        let mappings = [map(1, Some(5), "DBL", Some("BAR"))];
+        let cells = [cell(1, None, 0, 2), cell(1, Some(5), 0, 2)];
+        let told = batches("H1", false, &cells, &mappings, &channel);
+        assert_eq!(lines(&told), ["DBL - 2030-01-01..2030-01-02"]);
+    }
+
+    #[test]
+    fn a_type_under_two_remote_rooms_is_told_to_both() {
+        let mappings = [map(1, None, "A", None), map(1, None, "B", None)];
+        let told = batches("H1", false, &[cell(1, None, 0, 2)], &mappings, &CHANNEL);
+        assert_eq!(told[0].sources, [[0], [0]]);
+        assert_eq!(told[0].cells().len(), 1);
+    }
+
+    #[test]
+    fn a_complete_set_is_never_cut() {
+        let channel = Capabilities {
+            spans_per_message_max: 2,
+            ..CHANNEL
+        };
+        let mappings = [map(1, None, "A", None)];
+        let cells: Vec<AriCell> = (0..5).map(|day| cell(1, None, day, day)).collect();
+        assert_eq!(batches("H1", true, &cells, &mappings, &channel).len(), 1);
+        assert_eq!(batches("H1", false, &cells, &mappings, &channel).len(), 3);
+    }
+
+    fn some_cells() -> impl Strategy<Value = Vec<AriCell>> {
+        let plan = prop_oneof![Just(None), (5..7_i64).prop_map(Some)];
+        let key = (1..4_i64, plan, 0..40_i32);
+        proptest::collection::btree_map(key, 0..3_i32, 0..120).prop_map(|told| {
+            told.into_iter()
+                .map(|((room_type, plan, day), rooms)| cell(room_type, plan, day, rooms))
+                .collect()
+        })
+    }
+
+    /// Types 1 and 2 are mapped, 3 is not; type 2 stands under two remote rooms.
+    fn some_mappings() -> Vec<ChannelMapping> {
+        vec![
+            map(1, Some(5), "DBL", Some("BAR")),
+            map(1, Some(6), "DBL", Some("NRF")),
+            map(2, Some(5), "SGL", Some("BAR")),
+            map(2, None, "SGL-2", None),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn spans_expanded_are_the_cells_again(
+            cells in some_cells(), max in 1..9_usize, knows_rate_plans in any::<bool>()
+        ) {
+            let channel = Capabilities { spans_per_message_max: max, knows_rate_plans, ..CHANNEL };
+            let mappings = some_mappings();
+            let told = batches("H1", false, &cells, &mappings, &channel);
+            let mut expanded = Vec::new();
+            for batch in &told {
+                prop_assert!(!batch.push.spans.is_empty() && batch.push.spans.len() <= max);
+                prop_assert_eq!(batch.push.spans.len(), batch.sources.len());
+                for (span, sources) in batch.push.spans.iter().zip(&batch.sources) {
+                    let nights: Vec<_> = span.nights.nights().collect();
+                    prop_assert_eq!(nights.len(), sources.len());
+                    for (night, source) in nights.into_iter().zip(sources) {
+                        prop_assert_eq!(cells[*source].key.night, night);
+                        prop_assert_eq!(&cells[*source].values, &span.values);
+                        let rate = span.channel_rate_code.clone();
+                        expanded.push((*source, span.channel_room_code.clone(), rate));
+                    }
+                }
+            }
+            expanded.sort();
+            let mut wanted = Vec::new();
+            for (index, cell) in cells.iter().enumerate() {
+                for (room, rate) in codes(cell, &mappings, &channel) {
+                    wanted.push((index, room.to_owned(), rate.map(str::to_owned)));
+                }
+            }
+            wanted.sort();
+            prop_assert_eq!(expanded, wanted);
+        }
+
+        #[test]
+        fn no_two_spans_could_have_been_one(cells in some_cells()) {
+            let told = batches("H1", false, &cells, &some_mappings(), &CHANNEL);
+            let spans: Vec<&AriSpan> = told.iter().flat_map(|batch| &batch.push.spans).collect();
+            for pair in spans.windows(2) {
+                let same_code = pair[0].channel_room_code == pair[1].channel_room_code
+                    && pair[0].channel_rate_code == pair[1].channel_rate_code;
+                let touch = pair[0].nights.departure() == pair[1].nights.arrival();
+                prop_assert!(!(same_code && touch && pair[0].values == pair[1].values));
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! One account's turn: look at what is due, compute the numbers of this moment, send the fewest
+//! messages, write what came of it.
+//!
+//! Never more than one request is in flight for an account, on any number of daemons: the turn is a
+//! row that one of them holds. So no older number can land on a newer one.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use keyrack_model::adapter::Demand;
+use keyrack_model::channel::{AccountState, Capabilities};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::error::DistributionError;
+use crate::handle::Distribution;
+use crate::push::backoff::due_after_ms;
+use crate::push::batch::{Batch, batches};
+use crate::push::exchange::{Sent, exchange};
+use crate::push::look::{self, Listener};
+use crate::push::plan::{Pick, Plan};
+use crate::push::{alert, complete, retire, settle};
+use crate::sign_in::{self, Login};
+use crate::store::push_health::Failure;
+use crate::store::push_state::{Release, Turn};
+use crate::store::{mark, push_health, push_state, retired_code, transaction};
+
+/// A daemon that pushes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Daemon {
+    /// Names its claims.
+    pub(crate) id: Uuid,
+    /// Nothing rises before a poll begun after this.
+    pub(crate) started_at: Timestamp,
+}
+
+/// What a look at an account brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Round {
+    /// Something was told or settled; there may be more.
+    More,
+    /// Nothing is due.
+    Nothing,
+    /// The channel did not take it: no more in this turn.
+    Stopped,
+}
+
+/// Takes an account's turn to its end and gives it back.
+pub(crate) async fn turn(
+    distribution: &Distribution,
+    daemon: Daemon,
+    mut turn: Turn,
+) -> Result<(), DistributionError> {
+    let release = match work(distribution, daemon, &mut turn).await {
+        Ok(release) => release,
+        Err(error) => {
+            tracing::warn!(account.id = %turn.bell.account, error = %error.chain(),
+                           "an account's turn failed");
+            fail(distribution, &turn, "not_sent", error.chain()).await?;
+            Release::default()
+        }
+    };
+    push_state::release(&distribution.inner.pool, &turn, daemon.id, release).await
+}
+
+async fn work(
+    distribution: &Distribution,
+    daemon: Daemon,
+    turn: &mut Turn,
+) -> Result<Release, DistributionError> {
+    let resting = Release {
+        rests: true,
+        ..Release::default()
+    };
+    let mut login: Option<Login> = None;
+    let mut has_permit = false;
+    for _ in 0..ROUNDS_MAX {
+        let started_at = daemon.started_at;
+        let found = look::account(distribution, turn.bell, started_at, turn.last_failed_at).await?;
+        let Some(listener) = found else {
+            tracing::info!(account.id = %turn.bell.account, "marks of an account that is gone");
+            mark::forget(&distribution.inner.pool, turn.bell.account).await?;
+            return Ok(resting);
+        };
+        if matches!(
+            listener.account.state,
+            AccountState::Setup | AccountState::Paused
+        ) {
+            return Ok(resting);
+        }
+        let login = match &mut login {
+            Some(login) => login,
+            empty => match sign_in::login(distribution, listener.account.connection).await {
+                Ok(login) => empty.insert(login),
+                Err(error) => {
+                    fail(distribution, turn, "unauthenticated", error.chain()).await?;
+                    return Ok(Release::default());
+                }
+            },
+        };
+        let round = round(
+            distribution,
+            daemon,
+            turn,
+            &listener,
+            login,
+            &mut has_permit,
+        )
+        .await?;
+        let release = |at_once| Release {
+            at_once,
+            settle_seconds: (!listener.capabilities.is_polled)
+                .then(|| look::settle_seconds(listener.capabilities)),
+            quiet_since: Some(listener.ear.hearing.quiet_since),
+            rests: false,
+        };
+        match round {
+            Round::More if distribution.inner.cancel.is_cancelled() => return Ok(release(true)),
+            Round::More => {}
+            Round::Nothing | Round::Stopped => return Ok(release(false)),
+        }
+    }
+    Ok(Release {
+        at_once: true,
+        ..Release::default()
+    })
+}
+
+async fn round(
+    distribution: &Distribution,
+    daemon: Daemon,
+    turn: &mut Turn,
+    listener: &Listener,
+    login: &mut Login,
+    has_permit: &mut bool,
+) -> Result<Round, DistributionError> {
+    let inner = &distribution.inner;
+    let now = Some(listener.ear.hearing.now);
+    let retired = retired_code::pending(&inner.pool, listener.account.id, now).await?;
+    if !retired.is_empty() {
+        return retire::close(distribution, turn, listener, login, &retired).await;
+    }
+    if complete::is_wanted(turn, listener) {
+        return complete::round(distribution, daemon, turn, listener, login).await;
+    }
+    let marks = look::due(distribution, listener).await?;
+    if marks.is_empty() {
+        return Ok(Round::Nothing);
+    }
+    let plan = look::plan(distribution, listener, marks).await?;
+    set_aside(distribution, listener, &plan).await?;
+    let picks = if plan.lowering.is_empty() {
+        plan.raising
+    } else {
+        plan.lowering
+    };
+    let Some((batch, picks)) = first(distribution, listener, picks).await? else {
+        return Ok(Round::More);
+    };
+    if !*has_permit {
+        *has_permit = true;
+        if waited(distribution, login).await {
+            // The numbers are of a moment ago: compute them anew, with the permit in hand.
+            return Ok(Round::More);
+        }
+    }
+    *has_permit = false;
+    send(distribution, daemon, turn, listener, login, picks, batch).await
+}
+
+/// Waits for the quota; says whether that took long enough for numbers to change.
+async fn waited(distribution: &Distribution, login: &Login) -> bool {
+    let asked = Instant::now();
+    let capabilities: &Capabilities = login.adapter.capabilities();
+    let limits = &distribution.inner.limits;
+    limits.until_ready(login.row.id, capabilities).await;
+    asked.elapsed() > STALE_AFTER
+}
+
+/// Removes what is settled without a message and puts to rest what waits.
+async fn set_aside(
+    distribution: &Distribution,
+    listener: &Listener,
+    plan: &Plan,
+) -> Result<(), DistributionError> {
+    if plan.settled.is_empty() && plan.rests.is_empty() {
+        return Ok(());
+    }
+    let mut tx = transaction::begin(&distribution.inner.pool).await?;
+    mark::settle(&mut tx, listener.account.id, &plan.settled).await?;
+    mark::rest(&mut tx, listener.account.id, &plan.rests).await?;
+    transaction::commit(tx).await
+}
+
+/// The first message of some cells, with the cells that it tells. Cells under no remote code are
+/// settled.
+///
+/// A message that was refused whole is cut in half each time, until the cell that spoils it stands
+/// alone.
+async fn first(
+    distribution: &Distribution,
+    listener: &Listener,
+    mut picks: Vec<Pick>,
+) -> Result<Option<(Batch, Vec<Pick>)>, DistributionError> {
+    let attempt = picks.iter().map(Pick::attempt).min().unwrap_or(0);
+    picks.retain(|pick| pick.attempt() == attempt);
+    let spans_max = listener.capabilities.spans_per_message_max >> attempt.min(HALVINGS_MAX);
+    let capabilities = Capabilities {
+        spans_per_message_max: spans_max.max(1),
+        ..listener.capabilities.clone()
+    };
+    let cells: Vec<_> = picks.iter().map(|pick| pick.cell.clone()).collect();
+    let hotel = &listener.account.hotel_code;
+    let batches = batches(hotel, false, &cells, &listener.mappings, &capabilities);
+    let told_of: std::collections::BTreeSet<usize> =
+        batches.iter().flat_map(Batch::cells).collect();
+    let nameless: Vec<_> = (0..picks.len())
+        .filter(|index| !told_of.contains(index))
+        .filter_map(|index| picks[index].mark.as_ref().map(|mark| (mark.key, mark.seq)))
+        .collect();
+    if !nameless.is_empty() {
+        let mut tx = transaction::begin(&distribution.inner.pool).await?;
+        mark::settle(&mut tx, listener.account.id, &nameless).await?;
+        transaction::commit(tx).await?;
+    }
+    Ok(batches
+        .into_iter()
+        .next()
+        .map(|batch| narrowed(batch, &picks)))
+}
+
+/// A batch with only the cells that it tells, its sources counted anew.
+pub(crate) fn narrowed(mut batch: Batch, picks: &[Pick]) -> (Batch, Vec<Pick>) {
+    let kept: Vec<usize> = batch.cells().into_iter().collect();
+    for source in batch.sources.iter_mut().flatten() {
+        *source = kept.partition_point(|index| index < source);
+    }
+    let picks = kept.into_iter().map(|index| picks[index].clone()).collect();
+    (batch, picks)
+}
+
+/// Sends a message and writes what came of it.
+pub(crate) async fn send(
+    distribution: &Distribution,
+    daemon: Daemon,
+    turn: &Turn,
+    listener: &Listener,
+    login: &mut Login,
+    picks: Vec<Pick>,
+    batch: Batch,
+) -> Result<Round, DistributionError> {
+    let begun = settle::begin(
+        distribution,
+        daemon.id,
+        turn,
+        &listener.account,
+        picks,
+        batch,
+    )
+    .await?;
+    let Some(sending) = begun else {
+        return Ok(Round::Stopped);
+    };
+    let sent = exchange(distribution, login, &sending.batch.push).await?;
+    let is_good = settle::settle(distribution, &sending, &sent).await?;
+    if demands_sign_in(&sent) {
+        match sign_in::renew(distribution, login).await {
+            Ok(fresh) => *login = fresh,
+            Err(error) => tracing::warn!(error = %error.chain(), "signing in anew failed"),
+        }
+    }
+    Ok(if is_good { Round::More } else { Round::Stopped })
+}
+
+fn demands_sign_in(sent: &Sent) -> bool {
+    match sent {
+        Sent::Judged { verdict, .. } => verdict.demands.contains(&Demand::SignIn),
+        _ => false,
+    }
+}
+
+/// Notes a failure that lies before any message.
+pub(crate) async fn fail(
+    distribution: &Distribution,
+    turn: &Turn,
+    outcome: &'static str,
+    why: String,
+) -> Result<(), DistributionError> {
+    let seed = u64::try_from(turn.bell.account.0).unwrap_or(0);
+    let failure = Failure {
+        outcome,
+        why,
+        wait_ms: due_after_ms(turn.failures.saturating_add(1), None, seed),
+        needs_person: false,
+    };
+    let most = distribution.inner.settings.push_failures_max;
+    let mut tx = transaction::begin(&distribution.inner.pool).await?;
+    let is_new = push_health::failed(&mut tx, turn.bell.account, &failure, most).await?;
+    transaction::commit(tx).await?;
+    if is_new {
+        alert::failing(distribution, turn.bell, failure.why).await?;
+    }
+    Ok(())
+}
+
+/// Messages of one turn at most: then others have theirs.
+const ROUNDS_MAX: u32 = 50;
+/// Numbers older than this are computed anew.
+const STALE_AFTER: Duration = Duration::from_millis(100);
+/// A refused message is halved so often at most.
+const HALVINGS_MAX: u32 = 16;

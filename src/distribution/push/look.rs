@@ -1,0 +1,146 @@
+//! Looking at what is marked: the present cells, what was told, and what has been heard.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use keyrack_ledger::catalog;
+use keyrack_ledger::tail::{self, Listing};
+use keyrack_model::adapter::Goal;
+use keyrack_model::ari::AriKey;
+use keyrack_model::channel::{Account, Capabilities, ChannelMapping};
+
+use crate::error::DistributionError;
+use crate::handle::Distribution;
+use crate::push::plan::{self, Ear, Plan};
+use crate::push::urgency::{Hearing, POLL_FRESH_SECONDS};
+use crate::store::mark::Mark;
+use crate::store::push_state::Bell;
+use crate::store::{clock, mark, poll, told};
+
+/// An account with everything that telling it needs.
+pub(crate) struct Listener {
+    /// The account.
+    pub(crate) account: Account,
+    /// Its mappings.
+    pub(crate) mappings: Vec<ChannelMapping>,
+    /// Its channel's abilities.
+    pub(crate) capabilities: &'static Capabilities,
+    /// How it listens.
+    pub(crate) ear: Ear,
+}
+
+impl Listener {
+    /// What the ledger is asked with.
+    pub(crate) fn listing(&self) -> Listing<'_> {
+        Listing {
+            account: &self.account,
+            mappings: &self.mappings,
+            capabilities: self.capabilities,
+        }
+    }
+}
+
+/// The account of a bell, with what is known of it now; `None` where it is gone or its channel is
+/// spoken no more.
+pub(crate) async fn account(
+    distribution: &Distribution,
+    bell: Bell,
+    started_at: Timestamp,
+    last_failed_at: Option<Timestamp>,
+) -> Result<Option<Listener>, DistributionError> {
+    let inner = &distribution.inner;
+    let rows = catalog::accounts(&inner.ledger, bell.property).await?;
+    let Some(row) = rows.into_iter().find(|row| row.account.id == bell.account) else {
+        return Ok(None);
+    };
+    let Some(adapter) = inner.channels.find(&row.account.channel) else {
+        return Ok(None);
+    };
+    let capabilities = adapter.capabilities();
+    let (mappings, _) = catalog::mappings(&inner.ledger, row.account.id).await?;
+    let now = clock::now(&inner.pool).await?;
+    let outage = last_failed_at.unwrap_or(started_at);
+    let hearing = Hearing {
+        now,
+        polled_at: polled_at(distribution, bell).await?,
+        quiet_since: started_at.max(row.state_since).max(outage),
+    };
+    let ear = Ear {
+        capabilities,
+        hearing,
+        scarcity_rooms: row.account.settings.scarcity_rooms,
+        gather_seconds: row.account.settings.gather_seconds,
+    };
+    Ok(Some(Listener {
+        account: row.account,
+        mappings,
+        capabilities,
+        ear,
+    }))
+}
+
+/// When the last complete poll of an account began.
+pub(crate) async fn polled_at(
+    distribution: &Distribution,
+    bell: Bell,
+) -> Result<Option<Timestamp>, DistributionError> {
+    let states = poll::states(&distribution.inner.pool, bell.connection).await?;
+    let asked = states.into_iter().find(|state| state.goal == Goal::Poll);
+    Ok(asked.and_then(|state| state.last_complete_begun_at))
+}
+
+/// Marks that are due, the raises that waited long enough among them.
+pub(crate) async fn due(
+    distribution: &Distribution,
+    listener: &Listener,
+) -> Result<Vec<Mark>, DistributionError> {
+    let inner = &distribution.inner;
+    let hearing = listener.ear.hearing;
+    let limit = i64::from(inner.settings.push_marks_max);
+    let risen_before = risen_before(listener.capabilities, hearing);
+    mark::due(
+        &inner.pool,
+        listener.account.id,
+        hearing.now,
+        risen_before,
+        limit,
+    )
+    .await
+}
+
+/// Marks made before this instant may rise.
+fn risen_before(capabilities: &Capabilities, hearing: Hearing) -> Option<Timestamp> {
+    if capabilities.is_polled {
+        return hearing.polled_at.filter(|polled| {
+            let age = hearing.now.duration_since(*polled).as_secs();
+            *polled > hearing.quiet_since && age <= POLL_FRESH_SECONDS
+        });
+    }
+    let lag = settle_seconds(capabilities);
+    let lag = jiff::SignedDuration::from_secs(lag.into());
+    let before = hearing.now.saturating_sub(lag).ok()?;
+    (before >= hearing.quiet_since).then(|| {
+        let tick = jiff::SignedDuration::from_micros(1);
+        before.saturating_add(tick).unwrap_or(before)
+    })
+}
+
+/// The declared lag of a channel that cannot be polled.
+pub(crate) fn settle_seconds(capabilities: &Capabilities) -> u32 {
+    capabilities
+        .settle_seconds
+        .unwrap_or(capabilities.fallback_seconds)
+}
+
+/// What becomes of marks: the present cells are computed here and now.
+pub(crate) async fn plan(
+    distribution: &Distribution,
+    listener: &Listener,
+    marks: Vec<Mark>,
+) -> Result<Plan, DistributionError> {
+    let inner = &distribution.inner;
+    let keys: Vec<AriKey> = marks.iter().map(|mark| mark.key).collect();
+    let cells = tail::cells(&inner.ledger, &listener.listing(), &keys).await?;
+    let shown: HashMap<_, _> = told::load(&inner.pool, listener.account.id, &keys).await?;
+    Ok(plan::plan(marks, cells, &shown, &listener.ear))
+}
