@@ -8,6 +8,7 @@ use keyrack_model::stay::{Stay, StayDate, StayRange};
 use crate::decide::composed::{Present, free, parts};
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::offers;
 use crate::reservations::EntryLine;
 use crate::setup;
 use crate::store::{self, clock, connection, night};
@@ -105,13 +106,13 @@ pub struct Alternative {
 /// Other types for the same nights, and the nearest stays of the same length and type: each free
 /// on every night now, and allowed by its restrictions.
 pub async fn alternatives(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _room_type: RoomTypeId,
-    _stay: Stay,
-    _quantity: i32,
+    ledger: &Ledger,
+    property: PropertyId,
+    room_type: RoomTypeId,
+    stay: Stay,
+    quantity: i32,
 ) -> Result<Vec<Alternative>, LedgerError> {
-    Err(LedgerError::Closing)
+    offers::alternatives(ledger, property, room_type, stay, quantity).await
 }
 
 /// Everything that was written of a night, in order.
@@ -133,6 +134,6 @@ pub async fn extend_horizon(ledger: &Ledger, property: PropertyId) -> Result<u32
 
 /// The roll-over: completes past stays, lets go the other nights of no-shows, extends the horizon.
 /// Does it once per business day, also when the daemon slept through several.
-pub async fn roll_over(_ledger: &Ledger, _property: PropertyId) -> Result<(), LedgerError> {
-    Err(LedgerError::Closing)
+pub async fn roll_over(ledger: &Ledger, property: PropertyId) -> Result<(), LedgerError> {
+    setup::roll_over::roll_over(ledger, property).await
 }

@@ -16,6 +16,7 @@ pub mod handle;
 pub mod holds;
 pub mod inventory;
 pub mod keys;
+mod offers;
 pub mod overbookings;
 pub mod rates;
 pub mod reservations;

@@ -6,6 +6,7 @@ use keyrack_model::stay::StayDate;
 
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::store::{connection, overbooking as store};
 
 /// A case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,31 +39,53 @@ pub struct Case {
 
 /// Cases of a property, newest first; only open ones where asked.
 pub async fn list(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _only_open: bool,
-    _limit: u32,
+    ledger: &Ledger,
+    property: PropertyId,
+    only_open: bool,
+    limit: u32,
 ) -> Result<Vec<Case>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    store::list(&mut conn, property, None, only_open, limit).await
 }
 
 /// One case.
 pub async fn load(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _id: CaseId,
+    ledger: &Ledger,
+    property: PropertyId,
+    id: CaseId,
 ) -> Result<Option<Case>, LedgerError> {
-    Err(LedgerError::Closing)
+    let mut conn = connection::reader(ledger).await?;
+    Ok(store::list(&mut conn, property, Some(id), false, 1)
+        .await?
+        .pop())
 }
 
 /// Adds what distribution knows (told, sent, acknowledged) to a case's evidence, and the cause
 /// where it follows from it.
 pub async fn add_evidence(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _id: CaseId,
-    _evidence: serde_json::Value,
-    _cause: Option<keyrack_model::overbooking::Cause>,
+    ledger: &Ledger,
+    property: PropertyId,
+    id: CaseId,
+    evidence: serde_json::Value,
+    cause: Option<keyrack_model::overbooking::Cause>,
 ) -> Result<(), LedgerError> {
-    Err(LedgerError::Closing)
+    let mut tx = connection::begin(ledger).await?;
+    let cause = cause.map(keyrack_model::overbooking::Cause::as_str);
+    if store::add_evidence(&mut tx, property, id, &evidence, cause).await? {
+        let detail = match cause {
+            Some(cause) => serde_json::json!({"cause": cause, "evidence": evidence}),
+            None => serde_json::json!({"evidence": evidence}),
+        };
+        store::insert_event(
+            &mut tx,
+            property,
+            id,
+            "evidence",
+            "worker:evidence",
+            &detail,
+        )
+        .await?;
+        connection::commit(tx).await?;
+    }
+    Ok(())
 }

@@ -9,6 +9,8 @@ use crate::command::By;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::offers::{self, Guests};
+use crate::setup::rates;
 
 /// A change over nights. `None` leaves a field as it is, `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,13 +50,13 @@ pub struct RateChange {
 /// Sets rates and restrictions, all or none; says how many nights of how many cells change. Raises
 /// the rules version and writes rate changes for the feed, in one transaction.
 pub async fn set(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _by: &By,
-    _changes: &[RateChange],
-    _dry_run: bool,
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    changes: &[RateChange],
+    dry_run: bool,
 ) -> Result<Result<u32, Refusal>, LedgerError> {
-    Err(LedgerError::Closing)
+    rates::set(ledger, property, by, changes, dry_run).await
 }
 
 /// A stay that could be sold now, with its price, or what stands in the way.
@@ -76,14 +78,15 @@ pub struct Offer {
 
 /// What can be sold now for a stay and its guests.
 pub async fn offers(
-    _ledger: &Ledger,
-    _property: PropertyId,
-    _stay: Stay,
-    _adults: i32,
-    _children: i32,
-    _rate_plan: Option<RatePlanId>,
+    ledger: &Ledger,
+    property: PropertyId,
+    stay: Stay,
+    adults: i32,
+    children: i32,
+    rate_plan: Option<RatePlanId>,
 ) -> Result<Vec<Offer>, LedgerError> {
-    Err(LedgerError::Closing)
+    let guests = Guests { adults, children };
+    offers::offers(ledger, property, stay, guests, rate_plan).await
 }
 
 /// Rate and restrictions of one cell after all layers, for people.

@@ -147,7 +147,7 @@ fn of_reservation(reservation: &UnprovenReservation) -> String {
     } = reservation;
     if present_version == told_version {
         format!(
-            "reservation {number}: entries gave it {told_rooms} rooms a night, it has {has_rooms}"
+            "reservation {number}: entries gave it {told_rooms} nights of rooms, it has {has_rooms}"
         )
     } else {
         format!(

@@ -5,5 +5,7 @@ pub(crate) mod check;
 pub(crate) mod horizon;
 pub(crate) mod property;
 pub(crate) mod rate_plan;
+pub(crate) mod rates;
+pub(crate) mod roll_over;
 pub(crate) mod room;
 pub(crate) mod room_type;

@@ -14,6 +14,8 @@ pub(crate) mod key;
 pub(crate) mod line;
 pub(crate) mod mapping;
 pub(crate) mod night;
+pub(crate) mod overbooking;
+pub(crate) mod progress;
 pub(crate) mod property;
 pub(crate) mod rate;
 pub(crate) mod rate_change;

@@ -3,7 +3,7 @@
 use jiff_sqlx::Date;
 use keyrack_model::id::{AccountId, PropertyId, RatePlanId, RoomTypeId};
 use keyrack_model::restriction::Restrictions;
-use keyrack_model::stay::StayRange;
+use keyrack_model::stay::{StayDate, StayRange};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
@@ -77,4 +77,163 @@ impl From<Row> for RateNight {
             },
         }
     }
+}
+
+/// Which cell of rates; `None` is all, or the thing itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CellKey {
+    pub room_type: Option<RoomTypeId>,
+    pub rate_plan: Option<RatePlanId>,
+    pub account: Option<AccountId>,
+    pub night: StayDate,
+}
+
+/// A change of a cell: `None` leaves a field as it is, `Some(None)` clears it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Patch {
+    pub amount_minor: Option<Option<i64>>,
+    pub occupancy_rates: Option<Option<Vec<(u8, i64)>>>,
+    pub min_stay_arrival: Option<Option<i32>>,
+    pub min_stay_through: Option<Option<i32>>,
+    pub max_stay: Option<Option<i32>>,
+    pub closed_to_arrival: Option<bool>,
+    pub closed_to_departure: Option<bool>,
+    pub min_advance_days: Option<Option<i32>>,
+    pub max_advance_days: Option<Option<i32>>,
+    pub stop_sell: Option<bool>,
+}
+
+impl Patch {
+    /// Lays a later change over this one.
+    pub(crate) fn add(&mut self, later: &Self) {
+        fn over<T: Clone>(known: &mut Option<T>, later: &Option<T>) {
+            if later.is_some() {
+                known.clone_from(later);
+            }
+        }
+        over(&mut self.amount_minor, &later.amount_minor);
+        over(&mut self.occupancy_rates, &later.occupancy_rates);
+        over(&mut self.min_stay_arrival, &later.min_stay_arrival);
+        over(&mut self.min_stay_through, &later.min_stay_through);
+        over(&mut self.max_stay, &later.max_stay);
+        over(&mut self.closed_to_arrival, &later.closed_to_arrival);
+        over(&mut self.closed_to_departure, &later.closed_to_departure);
+        over(&mut self.min_advance_days, &later.min_advance_days);
+        over(&mut self.max_advance_days, &later.max_advance_days);
+        over(&mut self.stop_sell, &later.stop_sell);
+    }
+
+    /// Each field with its name and whether it is changed, in the order of the mask's bits.
+    fn named(&self) -> [(&'static str, bool); 10] {
+        [
+            ("rate", self.amount_minor.is_some()),
+            ("occupancy_rates", self.occupancy_rates.is_some()),
+            ("min_stay_arrival", self.min_stay_arrival.is_some()),
+            ("min_stay_through", self.min_stay_through.is_some()),
+            ("max_stay", self.max_stay.is_some()),
+            ("closed_to_arrival", self.closed_to_arrival.is_some()),
+            ("closed_to_departure", self.closed_to_departure.is_some()),
+            ("min_advance_days", self.min_advance_days.is_some()),
+            ("max_advance_days", self.max_advance_days.is_some()),
+            ("stop_sell", self.stop_sell.is_some()),
+        ]
+    }
+
+    /// Names of the fields that it changes.
+    pub(crate) fn fields(&self) -> Vec<&'static str> {
+        let named = self.named().into_iter();
+        named
+            .filter_map(|(name, is_changed)| is_changed.then_some(name))
+            .collect()
+    }
+
+    fn mask(&self) -> i32 {
+        let named = self.named().into_iter().enumerate();
+        named.fold(0, |mask, (bit, (_, is_changed))| {
+            mask | (i32::from(is_changed) << bit)
+        })
+    }
+}
+
+/// Lays changes over cells; says which of them are other than before. The caller holds the
+/// property's lock, so nobody changes a cell between the look at it and the write.
+pub(crate) async fn upsert(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    patches: &[(CellKey, Patch)],
+) -> Result<Vec<CellKey>, LedgerError> {
+    fn column<T>(patches: &[(CellKey, Patch)], of: impl Fn(&Patch) -> Option<T>) -> Vec<Option<T>> {
+        patches.iter().map(|(_, patch)| of(patch)).collect()
+    }
+    let keys = || patches.iter().map(|(key, _)| key);
+    let by_guests = column(patches, |p| p.occupancy_rates.clone().flatten().map(Json));
+    let rows: Vec<(i64, i64, i64, Date)> = sqlx::query_as(include_str!("sql/upsert_rates.sql"))
+        .bind(property.0)
+        .bind(
+            keys()
+                .map(|key| key.room_type.map_or(0, |id| id.0))
+                .collect::<Vec<i64>>(),
+        )
+        .bind(
+            keys()
+                .map(|key| key.rate_plan.map_or(0, |id| id.0))
+                .collect::<Vec<i64>>(),
+        )
+        .bind(
+            keys()
+                .map(|key| key.account.map_or(0, |id| id.0))
+                .collect::<Vec<i64>>(),
+        )
+        .bind(keys().map(|key| key.night.into()).collect::<Vec<Date>>())
+        .bind(
+            patches
+                .iter()
+                .map(|(_, patch)| patch.mask())
+                .collect::<Vec<i32>>(),
+        )
+        .bind(column(patches, |p| p.amount_minor.flatten()))
+        .bind(by_guests)
+        .bind(column(patches, |p| p.min_stay_arrival.flatten()))
+        .bind(column(patches, |p| p.min_stay_through.flatten()))
+        .bind(column(patches, |p| p.max_stay.flatten()))
+        .bind(column(patches, |p| p.closed_to_arrival))
+        .bind(column(patches, |p| p.closed_to_departure))
+        .bind(column(patches, |p| p.min_advance_days.flatten()))
+        .bind(column(patches, |p| p.max_advance_days.flatten()))
+        .bind(column(patches, |p| p.stop_sell))
+        .fetch_all(conn)
+        .await
+        .map_err(LedgerError::while_doing("setting rates"))?;
+    let named = |id: i64| (id != 0).then_some(id);
+    let changed = rows
+        .into_iter()
+        .map(|(room_type, rate_plan, account, night)| CellKey {
+            room_type: named(room_type).map(RoomTypeId),
+            rate_plan: named(rate_plan).map(RatePlanId),
+            account: named(account).map(AccountId),
+            night: night.to_jiff(),
+        });
+    Ok(changed.collect())
+}
+
+/// Whether anything of a property's rates or buffer rules depends on how far ahead a night is: then
+/// every new business day may tell something else.
+pub(crate) async fn depends_on_lead(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    nights: StayRange,
+) -> Result<bool, LedgerError> {
+    sqlx::query_scalar(
+        "select exists (select from buffer_rule where property_id = $1
+                        and (lead_days_min is not null or lead_days_max is not null))
+             or exists (select from rate_night
+                        where property_id = $1 and stay_date >= $2 and stay_date < $3
+                          and (min_advance_days is not null or max_advance_days is not null))",
+    )
+    .bind(property.0)
+    .bind(Date::from(nights.arrival()))
+    .bind(Date::from(nights.departure()))
+    .fetch_one(conn)
+    .await
+    .map_err(LedgerError::while_doing("looking for rules of lead time"))
 }

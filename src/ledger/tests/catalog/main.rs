@@ -1,10 +1,12 @@
 //! The catalog, rates, what is read and what is told, against a real Postgres.
 
 mod accounts;
+mod days;
 mod desk;
 mod hotel;
 mod keys;
 mod properties;
 mod rate_plans;
+mod rates;
 mod rooms;
 mod told;

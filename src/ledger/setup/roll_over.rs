@@ -1,0 +1,87 @@
+//! The roll-over: what a new business day does by itself.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use keyrack_model::id::{PropertyId, ReservationId};
+
+use crate::command::{Asked, By, Command, Progress};
+use crate::error::LedgerError;
+use crate::handle::Ledger;
+use crate::setup::horizon;
+use crate::store::rate_change::{self, Touched};
+use crate::store::{connection, progress, property, rate};
+
+/// Completes stays that are past, lets go the other nights of no-shows, keeps the rooms of guests
+/// who should have left, brings one night in at the horizon. Does it once per business day. Each
+/// part looks at what is so today, so that days slept through are caught up in one go, and two who
+/// do it at once do it once.
+pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let Some(calendar) = property::calendar(&mut conn, id).await? else {
+        return Ok(());
+    };
+    let today = calendar.business_day;
+    if calendar.rolled_over_to.is_some_and(|day| day >= today) {
+        return Ok(());
+    }
+    let departed = progress::departed(&mut conn, id, today).await?;
+    let absent = progress::absent(&mut conn, id, today).await?;
+    let overdue = progress::overdue(&mut conn, id, today).await?;
+    drop(conn);
+    step(ledger, id, &departed, Progress::Complete).await?;
+    step(ledger, id, &absent, Progress::ReleaseNoShow).await?;
+    step(ledger, id, &overdue, Progress::Overdue).await?;
+    horizon::extend(ledger, id).await?;
+    let mut tx = connection::begin(ledger).await?;
+    let Some(calendar) = property::lock(&mut tx, id).await? else {
+        return Ok(());
+    };
+    if rate::depends_on_lead(&mut tx, id, calendar.open_nights()).await? {
+        // A day nearer: rules of lead time may tell something else of any night.
+        let by = By {
+            actor: ACTOR.to_owned(),
+            request_id: None,
+        };
+        let touched = Touched::everything(calendar.open_nights(), "lead_time");
+        rate_change::note(&mut tx, id, &by, &[touched]).await?;
+    }
+    property::set_rolled_over_to(&mut tx, id, today).await?;
+    connection::commit(tx).await
+}
+
+const ACTOR: &str = "worker:roll_over";
+
+/// Asks the same step of many reservations, some at a time so that they share batches. A refusal
+/// says that somebody was first.
+async fn step(
+    ledger: &Ledger,
+    property: PropertyId,
+    reservations: &[ReservationId],
+    step: Progress,
+) -> Result<(), LedgerError> {
+    let by = Arc::new(By {
+        actor: ACTOR.to_owned(),
+        request_id: None,
+    });
+    for some in reservations.chunks(AT_ONCE) {
+        let asked = some.iter().map(|reservation| {
+            let reservation = *reservation;
+            let command = Command::Progress {
+                reservation,
+                step,
+                version: None,
+            };
+            ledger.ask(Asked::new(property, Arc::clone(&by), command))
+        });
+        for answer in join_all(asked).await {
+            if let Err(refusal) = answer? {
+                tracing::debug!(refusal = refusal.code(), "the roll-over came second");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Commands asked at once: they share batches, and staff's come between.
+const AT_ONCE: usize = 50;
