@@ -129,6 +129,13 @@ pub enum Command {
         /// Says what would happen and does nothing.
         dry_run: bool,
     },
+    /// Looks at nights again: what was meant opens a case when it comes near. By the roll-over.
+    Review {
+        /// Of which type.
+        room_type: RoomTypeId,
+        /// Which nights.
+        nights: StayRange,
+    },
 }
 
 /// A channel's fact, with how it is known again.

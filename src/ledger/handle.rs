@@ -127,6 +127,8 @@ fn for_batches(options: PgConnectOptions) -> PgConnectOptions {
         ("enable_bitmapscan", "off"),
         ("enable_hashjoin", "off"),
         ("enable_mergejoin", "off"),
+        // The planner takes a few nights for a hundred thousand and lays out a table for them.
+        ("enable_hashagg", "off"),
         ("plan_cache_mode", "force_generic_plan"),
     ])
 }

@@ -71,7 +71,8 @@ impl Keys {
                 self.reservations.insert((property, *reservation));
             }
             Command::SetNights(change) => self.nights(rules, change.room_type, change.nights),
-            Command::SetPhysical {
+            Command::Review { room_type, nights }
+            | Command::SetPhysical {
                 room_type, nights, ..
             } => {
                 self.nights(rules, *room_type, *nights);

@@ -133,6 +133,28 @@ pub fn set_physical(draft: &mut Draft, property: PropertyId, change: &Physical<'
     ))
 }
 
+/// Looks at nights again without moving a room.
+pub fn review(
+    draft: &mut Draft,
+    property: PropertyId,
+    room_type: RoomTypeId,
+    nights: StayRange,
+) -> Answer {
+    check_plain(draft, property, room_type)?;
+    for night in nights.nights() {
+        draft.night(property, (room_type, night));
+        draft.review((property, room_type, night));
+    }
+    Ok(carry_out(
+        draft,
+        property,
+        "reviewed",
+        Vec::new(),
+        None,
+        Vec::new(),
+    ))
+}
+
 fn check_plain(draft: &Draft, property: PropertyId, room_type: RoomTypeId) -> Result<(), Refusal> {
     let rules = draft.rules(property);
     let known = rules.types.get(&room_type);

@@ -95,6 +95,9 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
             version,
         } => progress::progress(draft, (property, *reservation), *step, *version),
         Command::Expire { reservation } => hold::expire(draft, (property, *reservation)),
+        Command::Review { room_type, nights } => {
+            capacity::review(draft, property, *room_type, *nights)
+        }
         Command::SetNights(change) => capacity::set_nights(draft, property, change),
         Command::SetPhysical {
             room_type,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use keyrack_model::id::{PropertyId, ReservationId};
+use keyrack_model::stay::{Stay, StayDate, plus_days};
 
+use crate::catalog;
 use crate::command::{Asked, By, Command, Progress};
 use crate::error::LedgerError;
 use crate::handle::Ledger;
@@ -33,6 +35,7 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
     step(ledger, id, &absent, Progress::ReleaseNoShow).await?;
     step(ledger, id, &overdue, Progress::Overdue).await?;
     horizon::extend(ledger, id).await?;
+    review(ledger, id, today).await?;
     let mut tx = connection::begin(ledger).await?;
     let Some(calendar) = property::lock(&mut tx, id).await? else {
         return Ok(());
@@ -50,6 +53,31 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
     connection::commit(tx).await
 }
 
+/// What was meant opens a case when it comes near enough: every plain type's next nights.
+async fn review(ledger: &Ledger, property: PropertyId, today: StayDate) -> Result<(), LedgerError> {
+    let Some(nights) = Stay::new(today, plus_days(today, NEAR_DAYS)) else {
+        return Ok(());
+    };
+    let by = Arc::new(By {
+        actor: ACTOR.to_owned(),
+        request_id: None,
+    });
+    let types = catalog::room_types(ledger, property).await?;
+    for plain in types.iter().filter(|t| t.setup.components.is_empty()) {
+        let command = Command::Review {
+            room_type: plain.id,
+            nights,
+        };
+        let asked = Asked::new(property, Arc::clone(&by), command);
+        if let Err(refusal) = ledger.ask(asked).await? {
+            tracing::debug!(refusal = refusal.code(), "nothing to review");
+        }
+    }
+    Ok(())
+}
+
+/// As far as any property's `meant_overbooking_case_days` is looked at.
+const NEAR_DAYS: i32 = 31;
 const ACTOR: &str = "worker:roll_over";
 
 /// Asks the same step of many reservations, some at a time so that they share batches. A refusal

@@ -4,4 +4,5 @@
 mod facts;
 mod holds;
 mod hotel;
+mod overbooking;
 mod races;
