@@ -1,0 +1,215 @@
+//! Who is asking, and whether they may: extractors by role.
+//!
+//! Order: 401 without a known key, 404 for a property that is not theirs (whatever is done to it),
+//! then 403 for a role that is too low.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use http::request::Parts;
+use http::{HeaderMap, header};
+use keyrack_ledger::command::{By, Forced};
+use keyrack_ledger::decide::refusal::Force;
+use keyrack_ledger::keys::{ApiKey, Role};
+
+use crate::edge::RequestId;
+use crate::names::House;
+use crate::problem::{Kind, Problem};
+use crate::state::ApiState;
+use crate::wire::ForceBody;
+
+/// Somebody with a key.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The key.
+    pub key: Arc<ApiKey>,
+    actor: Option<String>,
+    request_id: String,
+}
+
+impl Caller {
+    /// As entries name them.
+    pub fn by(&self) -> By {
+        let id = self.key.id;
+        let name = self.actor.as_deref().unwrap_or(&self.key.name);
+        By {
+            actor: match name.is_empty() {
+                true => format!("key:{id}"),
+                false => format!("key:{id} ({name})"),
+            },
+            request_id: Some(self.request_id.clone()),
+        }
+    }
+
+    /// An override as it is written down. The front desk may pass restrictions and closures; more
+    /// takes a manager.
+    pub fn force(&self, body: Option<ForceBody>) -> Result<Option<Forced>, Problem> {
+        let Some(ForceBody { reason, allow }) = body else {
+            return Ok(None);
+        };
+        if reason.trim().is_empty() || reason.chars().count() > REASON_MAX {
+            let message = format!("1 to {REASON_MAX} characters, not blank");
+            return Err(Problem::invalid("/force/reason", message));
+        }
+        let is_light = |force: &Force| matches!(force, Force::Restriction | Force::Closed);
+        if self.key.role < Role::Manager && !allow.iter().all(is_light) {
+            let detail = "the front desk may force restriction and closed; more takes a manager";
+            return Err(Problem::new(Kind::Forbidden, detail));
+        }
+        Ok(Some(Forced { reason, allow }))
+    }
+
+    fn must(&self, role: Role) -> Result<(), Problem> {
+        if self.key.role >= role {
+            return Ok(());
+        }
+        let detail = format!("this takes a key with the role {}", spelled(role));
+        Err(Problem::new(Kind::Forbidden, detail))
+    }
+}
+
+/// What a handler demands of a caller.
+pub trait Demands: Send + Sync {
+    /// At least this role.
+    const ROLE: Role;
+}
+
+/// Any key may look.
+#[derive(Clone, Copy, Debug)]
+pub enum Looks {}
+/// The front desk books.
+#[derive(Clone, Copy, Debug)]
+pub enum Books {}
+/// A manager sets.
+#[derive(Clone, Copy, Debug)]
+pub enum Sets {}
+/// An admin connects and founds.
+#[derive(Clone, Copy, Debug)]
+pub enum Founds {}
+
+impl Demands for Looks {
+    const ROLE: Role = Role::ReadOnly;
+}
+impl Demands for Books {
+    const ROLE: Role = Role::FrontDesk;
+}
+impl Demands for Sets {
+    const ROLE: Role = Role::Manager;
+}
+impl Demands for Founds {
+    const ROLE: Role = Role::Admin;
+}
+
+/// A caller with the role, at the property of the path.
+pub struct At<R> {
+    /// Who.
+    pub caller: Caller,
+    /// Where.
+    pub house: Arc<House>,
+    role: PhantomData<R>,
+}
+
+/// A caller with the role, where no property stands in the path.
+pub struct Anywhere<R> {
+    /// Who.
+    pub caller: Caller,
+    role: PhantomData<R>,
+}
+
+impl<R: Demands> FromRequestParts<ApiState> for At<R> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
+        let caller = identify(parts, state).await?;
+        let code = property_code(parts, state).await?;
+        let house = state.directory().house(&code).await?;
+        let theirs = |house: &Arc<House>| caller.key.property.is_none_or(|id| id == house.id);
+        let house = house
+            .filter(theirs)
+            .ok_or_else(|| Problem::not_found("property"))?;
+        caller.must(R::ROLE)?;
+        Ok(Self {
+            caller,
+            house,
+            role: PhantomData,
+        })
+    }
+}
+
+impl<R: Demands> FromRequestParts<ApiState> for Anywhere<R> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
+        let caller = identify(parts, state).await?;
+        caller.must(R::ROLE)?;
+        Ok(Self {
+            caller,
+            role: PhantomData,
+        })
+    }
+}
+
+async fn identify(parts: &Parts, state: &ApiState) -> Result<Caller, Problem> {
+    let text = bearer(&parts.headers)?;
+    let key = state.keys().admit(text).await?;
+    let request_id = parts.extensions.get::<RequestId>();
+    Ok(Caller {
+        key,
+        actor: actor(&parts.headers)?,
+        request_id: request_id.map(|id| id.0.clone()).unwrap_or_default(),
+    })
+}
+
+fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
+    let missing = || {
+        Problem::new(
+            Kind::Unauthenticated,
+            "send Authorization: Bearer with a key",
+        )
+    };
+    let value = headers.get(header::AUTHORIZATION).ok_or_else(missing)?;
+    let (scheme, key) = value
+        .to_str()
+        .ok()
+        .and_then(|text| text.split_once(' '))
+        .ok_or_else(missing)?;
+    let is_key = scheme.eq_ignore_ascii_case("bearer") && (1..=KEY_MAX).contains(&key.len());
+    is_key.then_some(key.trim()).ok_or_else(missing)
+}
+
+fn actor(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get("keyrack-actor") else {
+        return Ok(None);
+    };
+    let text = std::str::from_utf8(value.as_bytes())
+        .unwrap_or_default()
+        .trim();
+    if text.is_empty() || text.chars().count() > ACTOR_MAX || text.chars().any(char::is_control) {
+        let detail = format!("Keyrack-Actor is a name of 1 to {ACTOR_MAX} characters in UTF-8");
+        return Err(Problem::new(Kind::Malformed, detail));
+    }
+    Ok(Some(text.to_owned()))
+}
+
+async fn property_code(parts: &mut Parts, state: &ApiState) -> Result<String, Problem> {
+    let params = RawPathParams::from_request_parts(parts, state)
+        .await
+        .map_err(|_| Problem::new(Kind::Malformed, "the path is not percent-encoded UTF-8"))?;
+    let code = params.iter().find(|(name, _)| *name == "property");
+    Ok(code.map(|(_, code)| code.to_owned()).unwrap_or_default())
+}
+
+/// The role as contract and command line spell it.
+pub fn spelled(role: Role) -> &'static str {
+    match role {
+        Role::ReadOnly => "read_only",
+        Role::FrontDesk => "front_desk",
+        Role::Manager => "manager",
+        Role::Admin => "admin",
+    }
+}
+
+const REASON_MAX: usize = 500;
+const ACTOR_MAX: usize = 80;
+const KEY_MAX: usize = 200;

@@ -1,0 +1,295 @@
+//! What a request brings, read strictly: whatever is wrong with it becomes a problem.
+
+use std::time::Duration;
+
+use axum::body::{Body as RawBody, Bytes};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use http::request::Parts;
+use http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::problem::{Kind, Problem};
+use crate::state::ApiState;
+
+/// A JSON body. Unknown fields, wrong values and NUL characters (which the database cannot keep)
+/// are 422 with a JSON pointer; what is no JSON is 400.
+pub struct Body<T> {
+    /// What it says.
+    pub value: T,
+    /// As it came: repeats are known by it.
+    pub bytes: Bytes,
+}
+
+/// A JSON body that may be left out altogether.
+pub struct MaybeBody<T>(pub Body<T>);
+
+impl<T: DeserializeOwned> FromRequest<ApiState> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(&parts.headers, body, state, state.settings().body_bytes_max).await?;
+        must_be_json(&parts.headers)?;
+        let value = parsed(&bytes)?;
+        Ok(Self { value, bytes })
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<ApiState> for MaybeBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(&parts.headers, body, state, state.settings().body_bytes_max).await?;
+        if bytes.is_empty() {
+            let value = parsed(b"{}")?;
+            return Ok(Self(Body { value, bytes }));
+        }
+        must_be_json(&parts.headers)?;
+        let value = parsed(&bytes)?;
+        Ok(Self(Body { value, bytes }))
+    }
+}
+
+/// The bytes of a body, within size and time.
+pub async fn read(
+    headers: &HeaderMap,
+    body: RawBody,
+    state: &ApiState,
+    bytes_max: usize,
+) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let detail = format!("a body has at most {bytes_max} bytes here");
+        Problem::new(Kind::TooLarge, detail)
+    };
+    let told: Option<usize> = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.parse().ok());
+    if told.is_some_and(|bytes| bytes > bytes_max) {
+        return Err(too_large());
+    }
+    // One byte more tells a body that is too large from one that broke off.
+    let limit = Duration::from_millis(state.settings().body_timeout_ms);
+    let reading = axum::body::to_bytes(body, bytes_max);
+    match tokio::time::timeout(limit, reading).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(error)) if is_length_limit(&error) => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::new(Kind::Malformed, "the body broke off")),
+        Err(_) => Err(Problem::new(
+            Kind::Malformed,
+            "the body did not arrive within the time limit",
+        )),
+    }
+}
+
+fn is_length_limit(error: &axum::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<http_body_util::LengthLimitError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {
+    let kind = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let kind = kind.to_ascii_lowercase();
+    let is_json =
+        kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"));
+    if is_json {
+        return Ok(());
+    }
+    let detail = "send the body as application/json";
+    Err(Problem::new(Kind::UnsupportedMediaType, detail))
+}
+
+fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let pointer = pointer(error.path());
+        let inner = error.into_inner();
+        match inner.classify() {
+            serde_json::error::Category::Data => Problem::invalid(pointer, without_place(&inner)),
+            _ => malformed(&inner),
+        }
+    })?;
+    json.end().map_err(|error| malformed(&error))?;
+    refuse_nul(bytes)?;
+    Ok(value)
+}
+
+fn malformed(error: &serde_json::Error) -> Problem {
+    let (line, column) = (error.line(), error.column());
+    let detail = format!("no readable JSON at line {line}, column {column}");
+    Problem::new(Kind::Malformed, detail)
+}
+
+/// The sentence of an error, without the place that the pointer tells better.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(at) => text.get(..at).unwrap_or_default().to_owned(),
+        None => text,
+    }
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path.iter() {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } => {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+            }
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+/// Raw NUL is no JSON; an escaped one is, and no text of Postgres can hold it.
+fn refuse_nul(bytes: &[u8]) -> Result<(), Problem> {
+    if !bytes.windows(6).any(|six| six == br"\u0000") {
+        return Ok(());
+    }
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| malformed(&error))?;
+    match nul_at(&value) {
+        Some(pointer) => Err(Problem::invalid(pointer, "must not hold the character NUL")),
+        None => Ok(()),
+    }
+}
+
+fn nul_at(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => text.contains('\0').then(String::new),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| Some(format!("/{at}{}", nul_at(item)?))),
+        Value::Object(fields) => fields.iter().find_map(|(name, field)| {
+            if name.contains('\0') {
+                return Some(String::new());
+            }
+            Some(format!("/{name}{}", nul_at(field)?))
+        }),
+        _ => None,
+    }
+}
+
+/// Query parameters; unknown ones, twice-told ones and wrong values are 422.
+pub struct Ask<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<ApiState> for Ask<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &ApiState) -> Result<Self, Problem> {
+        let query = parts.uri.query().unwrap_or_default();
+        if query.contains("%00") {
+            return Err(Problem::invalid("", "must not hold the character NUL"));
+        }
+        match Query::<T>::try_from_uri(&parts.uri) {
+            Ok(Query(value)) => Ok(Self(value)),
+            Err(rejection) => Err(wrong_query(&rejection.body_text())),
+        }
+    }
+}
+
+/// `Failed to deserialize query string: from: a date is …` or without the name.
+fn wrong_query(text: &str) -> Problem {
+    let text = text
+        .strip_prefix("Failed to deserialize query string: ")
+        .unwrap_or(text);
+    let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    match text.split_once(": ") {
+        Some((name, message)) if is_name(name) => Problem::invalid(format!("/{name}"), message),
+        _ => Problem::invalid("", text),
+    }
+}
+
+/// Parameters of the path; what does not read names nothing.
+pub struct Segments<T>(pub T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<ApiState> for Segments<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
+        match Path::<T>::from_request_parts(parts, state).await {
+            Ok(Path(value)) => Ok(Self(value)),
+            Err(_) => Err(Problem::not_found("thing")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::wire::Day;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Room {
+        #[expect(dead_code)]
+        arrival: Day,
+        #[expect(dead_code)]
+        note: Option<String>,
+    }
+
+    fn refused(text: &str) -> (u16, String) {
+        let problem = parsed::<Vec<Room>>(text.as_bytes()).expect_err("it is wrong");
+        let pointer = problem.errors.first().map(|error| error.pointer.clone());
+        (
+            problem.kind.row().status.as_u16(),
+            pointer.unwrap_or_default(),
+        )
+    }
+
+    #[test]
+    fn a_wrong_field_is_pointed_at() {
+        let at = |pointer: &str| (422, pointer.to_owned());
+        assert_eq!(refused(r#"[{"arrival":"2030-02-30"}]"#), at("/0/arrival"));
+        assert_eq!(
+            refused(r#"[{"arrival":"2030-02-01","x/y":1}]"#),
+            at("/0/x~1y")
+        );
+        assert_eq!(refused(r#"[{"arrival":7}]"#), at("/0/arrival"));
+        assert_eq!(
+            refused(r#"[{"arrival":"2030-02-01","note":"a\u0000b"}]"#),
+            at("/0/note")
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_is_malformed() {
+        for text in [
+            "",
+            "{",
+            "[{]",
+            "nonsense",
+            "[] []",
+            r#"[{"arrival":"\ud800"}]"#,
+            &"[".repeat(100_000),
+        ] {
+            assert_eq!(refused(text).0, 400, "{}", &text[..text.len().min(20)]);
+        }
+        let problem = parsed::<Vec<Room>>(b"[{\"note\":\"\xff\"}]").expect_err("not UTF-8");
+        assert_eq!(problem.kind, Kind::Malformed);
+    }
+
+    #[test]
+    fn an_escaped_backslash_before_u0000_is_text() {
+        let read = parsed::<Vec<Room>>(br#"[{"arrival":"2030-02-01","note":"a\\u0000"}]"#);
+        assert!(read.is_ok());
+    }
+}

@@ -1,0 +1,135 @@
+//! Idempotency keys: how a repeat is known.
+
+use axum::extract::{FromRequestParts, OriginalUri};
+use http::Method;
+use http::request::Parts;
+use keyrack_ledger::command::Idempotency;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::auth::Caller;
+use crate::problem::{Kind, Problem};
+use crate::state::ApiState;
+
+/// The caller's `Idempotency-Key`, with the route that it belongs to.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    key: Option<String>,
+    route: String,
+}
+
+impl FromRequestParts<ApiState> for Repeat {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
+        let OriginalUri(uri) = match OriginalUri::from_request_parts(parts, state).await {
+            Ok(uri) => uri,
+            Err(never) => match never {},
+        };
+        let route = route(&parts.method, &uri);
+        let Some(value) = parts.headers.get("idempotency-key") else {
+            return Ok(Self { key: None, route });
+        };
+        let key = value.to_str().unwrap_or_default();
+        if !(1..=KEY_MAX).contains(&key.len()) {
+            let detail = format!("Idempotency-Key has 1 to {KEY_MAX} visible ASCII characters");
+            return Err(Problem::new(Kind::Malformed, detail));
+        }
+        let key = Some(key.to_owned());
+        Ok(Self { key, route })
+    }
+}
+
+impl Repeat {
+    /// How the ledger knows a repeat; `None` where the caller gave no key.
+    pub fn known(&self, caller: &Caller, body: &[u8]) -> Option<Idempotency> {
+        let key = self.key.clone()?;
+        Some(Idempotency {
+            scope: format!("key:{} {}", caller.key.id, self.route),
+            key,
+            fingerprint: fingerprint(&self.route, body),
+        })
+    }
+
+    /// Where a key must be given.
+    pub fn required(&self, caller: &Caller, body: &[u8]) -> Result<Idempotency, Problem> {
+        self.known(caller, body).ok_or_else(|| {
+            Problem::new(
+                Kind::Invalid,
+                "send an Idempotency-Key, fresh for each thing you want: a repeat then books once",
+            )
+        })
+    }
+}
+
+/// Verb, path and query: the same key elsewhere is another key.
+fn route(method: &Method, uri: &http::Uri) -> String {
+    match uri.query() {
+        Some(query) => format!("{method} {}?{query}", uri.path()),
+        None => format!("{method} {}", uri.path()),
+    }
+}
+
+/// Hash of route and body; blanks and the order of fields do not count.
+fn fingerprint(route: &str, body: &[u8]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(route.as_bytes());
+    hash.update(b"\n");
+    match serde_json::from_slice::<Value>(body) {
+        Ok(value) => {
+            let mut plain = String::new();
+            canonical(&value, &mut plain);
+            hash.update(plain.as_bytes());
+        }
+        Err(_) => hash.update(body),
+    }
+    hex::encode(hash.finalize())
+}
+
+/// JSON with sorted fields and without blanks, whatever order the map type keeps.
+fn canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                canonical(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(fields) => {
+            let mut names: Vec<&String> = fields.keys().collect();
+            names.sort_unstable();
+            out.push('{');
+            for name in names {
+                out.push_str(&Value::String(name.clone()).to_string());
+                out.push(':');
+                if let Some(field) = fields.get(name) {
+                    canonical(field, out);
+                }
+                out.push(',');
+            }
+            out.push('}');
+        }
+        plain => out.push_str(&plain.to_string()),
+    }
+}
+
+const KEY_MAX: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_request_has_the_same_fingerprint() {
+        let one = fingerprint("POST /a", br#"{"a":1,"b":{"c":[1,2],"d":null}}"#);
+        let same = fingerprint("POST /a", br#" { "b":{"d":null,"c":[1, 2]}, "a":1 } "#);
+        assert_eq!(one, same);
+        for other in [r#"{"a":1,"b":{"c":[2,1],"d":null}}"#, r#"{"a":1}"#, ""] {
+            assert_ne!(one, fingerprint("POST /a", other.as_bytes()), "{other}");
+        }
+        let elsewhere = fingerprint("POST /b", br#"{"a":1,"b":{"c":[1,2],"d":null}}"#);
+        assert_ne!(one, elsewhere);
+    }
+}

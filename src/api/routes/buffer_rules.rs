@@ -1,0 +1,183 @@
+//! Buffer rules: rooms kept back from what channels are told.
+
+use axum::Json;
+use axum::extract::State;
+use keyrack_ledger::catalog::{self, BufferKind, BufferRule};
+use keyrack_model::stay::{Stay, Weekdays};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{At, Looks, Sets};
+use crate::extract::Body;
+use crate::names::{House, Names};
+use crate::problem::{Problem, Problems};
+use crate::routes::properties::PropertyPath;
+use crate::routes::rates::WeekdayShape;
+use crate::state::ApiState;
+use crate::wire::{Day, Wrongs};
+
+/// The routes of this file.
+pub fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(show, put))
+}
+
+/// The rules of a property: the whole list. The strictest of those that apply wins.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct BufferRulesBody {
+    /// At most 200.
+    rules: Vec<BufferRuleBody>,
+}
+
+/// A rule that keeps rooms back. Exactly one of `keep_back` and `close_at`.
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct BufferRuleBody {
+    /// Only for this account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    account: Option<String>,
+    /// Only for this room type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    room_type: Option<String>,
+    /// Only from this night; with `to`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    from: Option<Day>,
+    /// Only before this date; with `from`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    to: Option<Day>,
+    /// Only on these weekdays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<WeekdayShape>>, nullable = false)]
+    weekdays: Option<Weekdays>,
+    /// Only so many days ahead or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 0)]
+    lead_days_min: Option<i32>,
+    /// Only so many days ahead or fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 0)]
+    lead_days_max: Option<i32>,
+    /// Tells so many rooms fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 0)]
+    keep_back: Option<i32>,
+    /// Tells 0 when so many or fewer are left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 0)]
+    close_at: Option<i32>,
+}
+
+/// Replaces the buffer rules of a property; every channel is told anew.
+#[utoipa::path(put, path = "/v1/properties/{property}/buffer-rules", tag = "pools",
+    params(PropertyPath), request_body = BufferRulesBody,
+    responses((status = 200, body = BufferRulesBody), Problems))]
+async fn put(
+    State(state): State<ApiState>,
+    at: At<Sets>,
+    body: Body<BufferRulesBody>,
+) -> Result<Json<BufferRulesBody>, Problem> {
+    let house = &at.house;
+    let rules = rules(house, body.value.rules).await?;
+    let by = at.caller.by();
+    match catalog::put_buffer_rules(state.ledger(), house.id, &by, rules).await? {
+        Ok(rules) => Ok(Json(shown(house, rules).await?)),
+        Err(refusal) => Err(house.refused(refusal).await),
+    }
+}
+
+/// The buffer rules of a property.
+#[utoipa::path(get, path = "/v1/properties/{property}/buffer-rules", tag = "pools",
+    params(PropertyPath), responses((status = 200, body = BufferRulesBody), Problems))]
+async fn show(
+    State(state): State<ApiState>,
+    at: At<Looks>,
+) -> Result<Json<BufferRulesBody>, Problem> {
+    let rules = catalog::buffer_rules(state.ledger(), at.house.id).await?;
+    Ok(Json(shown(&at.house, rules).await?))
+}
+
+async fn rules(house: &House, told: Vec<BufferRuleBody>) -> Result<Vec<BufferRule>, Problem> {
+    let names = house.read_names().await?;
+    let mut wrongs = Wrongs::default();
+    wrongs.unless(told.len() <= 200, "/rules", "at most 200");
+    let rules = told
+        .into_iter()
+        .enumerate()
+        .filter_map(|(at, rule)| rule.rule(&names, at, &mut wrongs))
+        .collect();
+    wrongs.finish()?;
+    Ok(rules)
+}
+
+impl BufferRuleBody {
+    fn rule(self, names: &Names, at: usize, wrongs: &mut Wrongs) -> Option<BufferRule> {
+        let at = |name: &str| format!("/rules/{at}{name}");
+        let room_type = self.room_type.map(|code| names.room_types.id(&code));
+        let account = self.account.map(|code| names.accounts.id(&code));
+        wrongs.unless(
+            room_type != Some(None),
+            at("/room_type"),
+            "no such room type",
+        );
+        wrongs.unless(account != Some(None), at("/account"), "no such account");
+        let nights = match (self.from, self.to) {
+            (None, None) => None,
+            (Some(from), Some(to)) => Stay::new(from.0, to.0),
+            _ => None,
+        };
+        let is_ranged = self.from.is_some() || self.to.is_some();
+        let message = "from and to stand together, to after from";
+        wrongs.unless(nights.is_some() || !is_ranged, at("/to"), message);
+        let days = |told: Option<i32>| told.is_none_or(|days| (0..=2_000).contains(&days));
+        wrongs.unless(days(self.lead_days_min), at("/lead_days_min"), "0 to 2,000");
+        wrongs.unless(days(self.lead_days_max), at("/lead_days_max"), "0 to 2,000");
+        let kind = match (self.keep_back, self.close_at) {
+            (Some(rooms), None) => Some(BufferKind::KeepBack(rooms)),
+            (None, Some(rooms)) => Some(BufferKind::CloseAt(rooms)),
+            _ => None,
+        };
+        let rooms = self.keep_back.or(self.close_at).unwrap_or(0);
+        let fits = kind.is_some() && (0..=10_000).contains(&rooms);
+        let message = "exactly one of keep_back and close_at, 0 to 10,000";
+        wrongs.unless(fits, at(""), message);
+        Some(BufferRule {
+            account: account.flatten(),
+            room_type: room_type.flatten(),
+            nights,
+            weekdays: self.weekdays.unwrap_or(Weekdays::ALL),
+            lead_days_min: self.lead_days_min,
+            lead_days_max: self.lead_days_max,
+            kind: kind?,
+        })
+    }
+}
+
+async fn shown(house: &House, rules: Vec<BufferRule>) -> Result<BufferRulesBody, Problem> {
+    let names = house.read_names().await?;
+    let rules = rules.into_iter().map(|rule| {
+        let (keep_back, close_at) = match rule.kind {
+            BufferKind::KeepBack(rooms) => (Some(rooms), None),
+            BufferKind::CloseAt(rooms) => (None, Some(rooms)),
+        };
+        BufferRuleBody {
+            account: rule.account.map(|id| names.accounts.shown(id)),
+            room_type: rule.room_type.map(|id| names.room_types.shown(id)),
+            from: rule.nights.map(|nights| Day(nights.arrival())),
+            to: rule.nights.map(|nights| Day(nights.departure())),
+            weekdays: Some(rule.weekdays).filter(|days| *days != Weekdays::ALL),
+            lead_days_min: rule.lead_days_min,
+            lead_days_max: rule.lead_days_max,
+            keep_back,
+            close_at,
+        }
+    });
+    Ok(BufferRulesBody {
+        rules: rules.collect(),
+    })
+}

@@ -1,0 +1,275 @@
+//! Out of order and overbooking limits over nights; availability: what is free to the desk.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use jiff::Timestamp;
+use keyrack_ledger::command::{Asked, By, Command, NightChange, Receipt};
+use keyrack_ledger::inventory::{self, NightLine};
+use keyrack_model::stay::StayRange;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{At, Looks, Sets};
+use crate::extract::{Ask, Body};
+use crate::idempotency::Repeat;
+use crate::names::{House, Names};
+use crate::problem::{Problem, Problems};
+use crate::routes::properties::PropertyPath;
+use crate::routes::room_types::{DryRun, ShortNightView, short_nights};
+use crate::state::ApiState;
+use crate::wire::{Day, Wrongs, range};
+
+/// The routes of this file.
+pub fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(set))
+        .routes(routes!(availability))
+}
+
+/// Changes over nights, carried out in order.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct InventoryBody {
+    /// At most 100.
+    values: Vec<InventoryValue>,
+}
+
+/// A change over nights. An absent field stays as it is.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct InventoryValue {
+    /// Code of the room type.
+    room_type: String,
+    /// First night.
+    from: Day,
+    /// The morning after the last night.
+    to: Day,
+    /// Rooms that cannot be sold: a fact, never refused.
+    #[schema(minimum = 0)]
+    out_of_order: Option<i32>,
+    /// How far beyond physical the hotel means to sell.
+    #[schema(minimum = 0)]
+    overbooking_limit: Option<i32>,
+    /// Why.
+    reason: Option<String>,
+}
+
+/// What a change did, or would do.
+#[derive(Debug, Serialize, ToSchema)]
+struct InventoryView {
+    /// Nothing was done.
+    dry_run: bool,
+    /// Nights with more taken than there is.
+    short: Vec<ShortNightView>,
+}
+
+/// Sets out of order and overbooking limits. A repeat changes nothing.
+#[utoipa::path(post, path = "/v1/properties/{property}/inventory", tag = "hotel",
+    params(PropertyPath, DryRun,
+        ("Idempotency-Key" = Option<String>, Header, description = "Accepted; a repeat is harmless")),
+    request_body = InventoryBody, responses((status = 200, body = InventoryView), Problems))]
+async fn set(
+    State(state): State<ApiState>,
+    at: At<Sets>,
+    Ask(DryRun { dry_run }): Ask<DryRun>,
+    _: Repeat,
+    body: Body<InventoryBody>,
+) -> Result<Json<InventoryView>, Problem> {
+    let house = &at.house;
+    let changes = changes(house, body.value).await?;
+    let by = Arc::new(at.caller.by());
+    let mut short = Vec::new();
+    // All are tried before the first is carried out, so that a wrong one stops all.
+    if dry_run || changes.len() > 1 {
+        for (index, change) in changes.iter().enumerate() {
+            let tried = NightChange {
+                dry_run: true,
+                ..change.clone()
+            };
+            let receipt = ask(&state, house, &by, tried, index).await?;
+            short.extend(receipt.short);
+        }
+    }
+    if !dry_run {
+        short.clear();
+        for (index, change) in changes.into_iter().enumerate() {
+            let receipt = ask(&state, house, &by, change, index).await?;
+            short.extend(receipt.short);
+        }
+    }
+    let short = short_nights(house, short).await?;
+    Ok(Json(InventoryView { dry_run, short }))
+}
+
+async fn ask(
+    state: &ApiState,
+    house: &House,
+    by: &Arc<By>,
+    change: NightChange,
+    index: usize,
+) -> Result<Receipt, Problem> {
+    let command = Command::SetNights(change);
+    let asked = Asked::new(house.id, Arc::clone(by), command);
+    match state.ledger().ask(asked).await? {
+        Ok(receipt) => Ok(receipt),
+        Err(refusal) => {
+            let mut problem = house.refused(refusal).await;
+            for error in &mut problem.errors {
+                error.pointer = format!("/values/{index}{}", error.pointer);
+            }
+            Err(problem)
+        }
+    }
+}
+
+async fn changes(house: &House, body: InventoryBody) -> Result<Vec<NightChange>, Problem> {
+    let values = body.values;
+    if !(1..=VALUES_MAX).contains(&values.len()) {
+        return Err(Problem::invalid("/values", format!("1 to {VALUES_MAX}")));
+    }
+    let known = |names: &Names| {
+        let known = |value: &InventoryValue| names.room_types.id(&value.room_type).is_some();
+        values.iter().all(known)
+    };
+    let names = house.names_with(known).await?;
+    let mut wrongs = Wrongs::default();
+    let mut changes = Vec::new();
+    for (at, value) in values.into_iter().enumerate() {
+        let at = |name: &str| format!("/values/{at}/{name}");
+        let room_type = names.room_types.id(&value.room_type);
+        wrongs.unless(room_type.is_some(), at("room_type"), "no such room type");
+        let nights = StayRange::new(value.from.0, value.to.0);
+        let message = "must be after from (the end is excluded), by at most 2,200 nights";
+        wrongs.unless(nights.is_some(), at("to"), message);
+        for (told, name) in [
+            (value.out_of_order, "out_of_order"),
+            (value.overbooking_limit, "overbooking_limit"),
+        ] {
+            let fits = told.is_none_or(|rooms| (0..=10_000).contains(&rooms));
+            wrongs.unless(fits, at(name), "0 to 10,000");
+        }
+        wrongs.longest(value.reason.as_deref(), 500, at("reason"));
+        if let (Some(room_type), Some(nights)) = (room_type, nights) {
+            changes.push(NightChange {
+                room_type,
+                nights,
+                out_of_order: value.out_of_order,
+                overbooking_limit: value.overbooking_limit,
+                reason: value.reason,
+                dry_run: false,
+            });
+        }
+    }
+    wrongs.finish()?;
+    Ok(changes)
+}
+
+/// Which nights.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct AvailabilityAsk {
+    /// First night.
+    #[param(value_type = String, format = Date)]
+    from: Day,
+    /// The morning after the last night.
+    #[param(value_type = String, format = Date)]
+    to: Day,
+    /// Only this room type.
+    room_type: Option<String>,
+    /// Never from a memory, always from the database. Every answer is so at present.
+    #[serde(default)]
+    #[param(required = false)]
+    #[expect(dead_code, reason = "the ledger has no memory of nights: both are the same read")]
+    fresh: bool,
+}
+
+/// What is free to the desk.
+#[derive(Debug, Serialize, ToSchema)]
+struct AvailabilityView {
+    /// The instant that it is true of.
+    as_of: Timestamp,
+    /// In order of code.
+    room_types: Vec<TypeNightsView>,
+}
+
+/// The nights of a room type.
+#[derive(Debug, Serialize, ToSchema)]
+struct TypeNightsView {
+    /// Code of the room type.
+    room_type: String,
+    /// In order of date.
+    nights: Vec<NightView>,
+}
+
+/// One night of one room type, in rooms (or beds).
+#[derive(Debug, Serialize, ToSchema)]
+struct NightView {
+    /// The night.
+    stay_date: Day,
+    /// Rooms that exist.
+    physical: i32,
+    /// Of these, what cannot be sold.
+    out_of_order: i32,
+    /// How far beyond physical the hotel means to sell.
+    overbooking_limit: i32,
+    /// Kept in allotments.
+    allotted: i32,
+    /// Taken by holds that are alive.
+    held: i32,
+    /// Taken by confirmed stays.
+    sold: i32,
+    /// What a wish may still take.
+    free: i32,
+    /// The overdraft.
+    oversold: i32,
+}
+
+/// What is free to the desk, night by night.
+#[utoipa::path(get, path = "/v1/properties/{property}/availability", tag = "hotel",
+    params(PropertyPath, AvailabilityAsk),
+    responses((status = 200, body = AvailabilityView), Problems))]
+async fn availability(
+    State(state): State<ApiState>,
+    at: At<Looks>,
+    Ask(ask): Ask<AvailabilityAsk>,
+) -> Result<Json<AvailabilityView>, Problem> {
+    let nights = range(ask.from, ask.to)?;
+    let room_type = match &ask.room_type {
+        None => None,
+        Some(code) => Some(at.house.room_type(code, "/room_type").await?),
+    };
+    let house = at.house.id;
+    let (as_of, found) = inventory::availability(state.ledger(), house, nights, room_type).await?;
+    let room_types = found.into_iter().map(|one| TypeNightsView {
+        room_type: one.room_type,
+        nights: one.nights.into_iter().map(NightView::from).collect(),
+    });
+    Ok(Json(AvailabilityView {
+        as_of,
+        room_types: room_types.collect(),
+    }))
+}
+
+impl From<NightLine> for NightView {
+    fn from(line: NightLine) -> Self {
+        let balance = line.balance;
+        Self {
+            stay_date: Day(line.night),
+            physical: balance.physical,
+            out_of_order: balance.out_of_order,
+            overbooking_limit: balance.overbooking_limit,
+            allotted: balance.allotted,
+            held: balance.held,
+            sold: balance.sold,
+            free: line.free,
+            oversold: balance.oversold,
+        }
+    }
+}
+
+const VALUES_MAX: usize = 100;

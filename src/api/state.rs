@@ -1,0 +1,74 @@
+//! What every handler is given.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use keyrack_ledger::handle::Ledger;
+
+use crate::keys::Keys;
+use crate::names::Directory;
+use crate::settings::Settings;
+
+/// What every handler is given; cheap to clone.
+#[derive(Clone)]
+pub struct ApiState {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    ledger: Ledger,
+    settings: Settings,
+    outside: Outside,
+    keys: Keys,
+    directory: Directory,
+}
+
+/// What only the roof knows.
+pub struct Outside {
+    /// The metrics, as Prometheus text.
+    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
+    /// This process's clock, to measure how far it is from the database's.
+    pub clock: fn() -> Timestamp,
+}
+
+impl ApiState {
+    /// The state of one daemon.
+    pub fn new(ledger: Ledger, settings: Settings, outside: Outside) -> Self {
+        let keys = Keys::new(ledger.clone(), &settings);
+        let directory = Directory::new(ledger.clone());
+        Self {
+            inner: Arc::new(Inner {
+                ledger,
+                settings,
+                outside,
+                keys,
+                directory,
+            }),
+        }
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.inner.ledger
+    }
+
+    /// The floor's settings.
+    pub fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    /// What only the roof knows.
+    pub fn outside(&self) -> &Outside {
+        &self.inner.outside
+    }
+
+    /// Who may ask.
+    pub fn keys(&self) -> &Keys {
+        &self.inner.keys
+    }
+
+    /// Which property a code is.
+    pub fn directory(&self) -> &Directory {
+        &self.inner.directory
+    }
+}
