@@ -8,9 +8,10 @@ use axum::routing::get;
 use http::header;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
+use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, tag::TagBuilder};
-use utoipa::openapi::{SecurityRequirement, Tag};
+use utoipa::openapi::{RefOr, Required, SecurityRequirement, Tag};
 use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -21,7 +22,53 @@ use crate::wire::Day;
 
 /// The contract as an OpenAPI 3.1 document.
 pub fn openapi() -> OpenApi {
-    routes().into_openapi()
+    let mut document = routes().into_openapi();
+    for (path, item) in &mut document.paths.paths {
+        let verbs = [
+            ("get", &mut item.get),
+            ("put", &mut item.put),
+            ("post", &mut item.post),
+            ("patch", &mut item.patch),
+            ("delete", &mut item.delete),
+        ];
+        for (verb, call) in verbs {
+            if let Some(call) = call {
+                call.operation_id = Some(name_of(verb, path));
+                finish(call, path);
+            }
+        }
+    }
+    document
+}
+
+/// What the macros leave open: an answer's description, and bodies that may be left out.
+fn finish(call: &mut Operation, path: &str) {
+    for (status, answer) in &mut call.responses.responses {
+        if let RefOr::T(answer) = answer
+            && answer.description.is_empty()
+        {
+            answer.description = match status.as_str() {
+                "201" => "Made".to_owned(),
+                "204" => "Nothing to say".to_owned(),
+                _ => "As it is".to_owned(),
+            };
+        }
+    }
+    let is_optional = BODY_OPTIONAL.iter().any(|verb| path.ends_with(verb));
+    if let Some(body) = call.request_body.as_mut().filter(|_| is_optional) {
+        body.required = Some(Required::False);
+    }
+}
+
+/// `post_reservations_id_confirm`: the verb and what follows the property.
+fn name_of(verb: &str, path: &str) -> String {
+    let own = path.strip_prefix("/v1").unwrap_or(path);
+    let own = own.strip_prefix("/properties/{property}/").unwrap_or(own);
+    let words = own
+        .split('/')
+        .map(|word| word.trim_matches(['{', '}']).replace(['-', '.'], "_"));
+    let words: Vec<String> = words.filter(|word| !word.is_empty()).collect();
+    format!("{verb}_{}", words.join("_"))
 }
 
 /// Every route, with the document that grows with it.
@@ -276,6 +323,18 @@ fn kind(schema: &Value) -> Markup {
     let format = schema["format"].as_str();
     html! { (plain) @if let Some(format) = format { " (" (format) ")" } }
 }
+
+/// Verbs whose body may be left out altogether.
+const BODY_OPTIONAL: [&str; 8] = [
+    "/confirm",
+    "/cancel",
+    "/extend",
+    "/check-in",
+    "/check-out",
+    "/no-show",
+    "/undo",
+    "/assign",
+];
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
 padding:0 1rem;color:#222}code{font-size:.9em}.verb{font-weight:bold}details{margin:.3rem 0}\

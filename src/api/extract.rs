@@ -117,13 +117,21 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         let pointer = pointer(error.path());
         let inner = error.into_inner();
         match inner.classify() {
-            serde_json::error::Category::Data => Problem::invalid(pointer, without_place(&inner)),
+            serde_json::error::Category::Data => wrong_or_broken(bytes, pointer, &inner),
             _ => malformed(&inner),
         }
     })?;
     json.end().map_err(|error| malformed(&error))?;
     refuse_nul(bytes)?;
     Ok(value)
+}
+
+/// A wrong value may stand before the place where the body is no JSON any more.
+fn wrong_or_broken(bytes: &[u8], pointer: String, error: &serde_json::Error) -> Problem {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(_) => Problem::invalid(pointer, without_place(error)),
+        Err(error) => malformed(&error),
+    }
 }
 
 fn malformed(error: &serde_json::Error) -> Problem {

@@ -184,7 +184,10 @@ struct AvailabilityAsk {
     /// Never from a memory, always from the database. Every answer is so at present.
     #[serde(default)]
     #[param(required = false)]
-    #[expect(dead_code, reason = "the ledger has no memory of nights: both are the same read")]
+    #[expect(
+        dead_code,
+        reason = "the ledger has no memory of nights: both are the same read"
+    )]
     fresh: bool,
 }
 

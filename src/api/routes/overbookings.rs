@@ -41,6 +41,7 @@ struct CasePath {
 #[into_params(parameter_in = Query)]
 struct CasesAsk {
     /// Only these; all where it is not said.
+    #[param(inline)]
     status: Option<CaseStatus>,
     /// At most so many; 100 where it is not said.
     #[param(minimum = 1, maximum = 500)]

@@ -1,0 +1,115 @@
+//! The OpenAPI document: read by a parser that is not ours, and held against the contract.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+fn document() -> Value {
+    serde_json::to_value(keyrack_api::openapi()).expect("a document is JSON")
+}
+
+fn calls(document: &Value) -> Vec<(String, String, Value)> {
+    let paths = document["paths"].as_object().expect("paths");
+    let calls = paths.iter().flat_map(|(path, item)| {
+        let verbs = item.as_object().expect("verbs").iter();
+        verbs.map(move |(verb, call)| (path.clone(), verb.clone(), call.clone()))
+    });
+    calls.collect()
+}
+
+#[test]
+fn another_parser_reads_the_document_whole() {
+    let text = document().to_string();
+    let spec: oas3::Spec = oas3::from_json(&text).expect("an OpenAPI 3.1 document");
+    let read = spec.operations().count();
+    assert_eq!(read, calls(&document()).len());
+    for (path, method, operation) in spec.operations() {
+        for parameter in operation.parameters(&spec).expect("parameters resolve") {
+            assert!(!parameter.name.is_empty(), "{method} {path}");
+        }
+        if let Some(body) = operation.request_body(&spec).expect("a body resolves") {
+            for (_, media) in &body.content {
+                assert!(media.schema(&spec).is_ok(), "{method} {path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    fn follow(value: &Value, document: &Value) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(Value::String(reference)) = fields.get("$ref") {
+                    let pointer = reference.strip_prefix('#').expect("a local reference");
+                    assert!(document.pointer(pointer).is_some(), "{reference}");
+                }
+                fields.values().for_each(|field| follow(field, document));
+            }
+            Value::Array(items) => items.iter().for_each(|item| follow(item, document)),
+            _ => {}
+        }
+    }
+    let document = document();
+    follow(&document, &document);
+}
+
+#[test]
+fn every_path_parameter_is_described_and_every_call_has_a_name_of_its_own() {
+    let document = document();
+    let mut names = BTreeSet::new();
+    for (path, verb, call) in calls(&document) {
+        let parameters = call["parameters"].as_array().cloned().unwrap_or_default();
+        let told: BTreeSet<&str> = parameters
+            .iter()
+            .filter(|parameter| parameter["in"] == "path")
+            .filter_map(|parameter| parameter["name"].as_str())
+            .collect();
+        let wanted: BTreeSet<&str> = path
+            .split('/')
+            .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+            .collect();
+        assert_eq!(told, wanted, "{verb} {path}");
+        let name = call["operationId"].as_str().expect("a name").to_owned();
+        assert!(names.insert(name.clone()), "{verb} {path}: {name} twice");
+        assert!(call["summary"].is_string(), "{verb} {path} has no summary");
+        for (status, answer) in call["responses"].as_object().expect("answers") {
+            assert!(answer["description"].is_string(), "{verb} {path} {status}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_later_is_not_promised() {
+    let document = document();
+    let later = [
+        "allotments",
+        "pool-rules",
+        "waitlist",
+        "accept",
+        "decline",
+        "discover",
+        "erase",
+        "suggestion",
+        "propose",
+        "resolve",
+        "reopen",
+    ];
+    for (path, ..) in calls(&document) {
+        let mut parts = path.split('/');
+        assert!(!parts.any(|part| later.contains(&part)), "{path}");
+    }
+}
+
+#[test]
+fn health_needs_no_key_and_everything_else_does() {
+    let document = document();
+    assert_eq!(document["security"], serde_json::json!([{ "key": [] }]));
+    let open: BTreeSet<String> = calls(&document)
+        .into_iter()
+        .filter(|(_, _, call)| call.get("security").is_some())
+        .map(|(path, ..)| path)
+        .collect();
+    assert!(open.contains("/healthz") && open.contains("/readyz"));
+    assert!(!open.iter().any(|path| path.starts_with("/v1/properties")));
+}

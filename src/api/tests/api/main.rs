@@ -1,0 +1,3 @@
+//! The HTTP contract from outside, on a real Postgres.
+
+mod document;
