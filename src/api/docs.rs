@@ -55,7 +55,7 @@ fn finish(call: &mut Operation, path: &str) {
         }
     }
     let is_optional = BODY_OPTIONAL.iter().any(|verb| path.ends_with(verb));
-    if let Some(body) = call.request_body.as_mut().filter(|_| is_optional) {
+    if let Some(RefOr::T(body)) = call.request_body.as_mut().filter(|_| is_optional) {
         body.required = Some(Required::False);
     }
 }
