@@ -75,7 +75,7 @@ fn name_of(verb: &str, path: &str) -> String {
 pub fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::with_openapi(frame())
         .merge(routes::properties::routes())
-        .merge(routes::room_types::routes())
+        .merge(routes::room_type::routes())
         .merge(routes::rooms::routes())
         .merge(routes::rate_plans::routes())
         .merge(routes::rates::routes())
@@ -256,7 +256,7 @@ fn problems() -> Markup {
     html! {
         h2 { "Problems" }
         table {
-            @for row in Kind::ALL.map(Kind::row) {
+            @for row in Kind::rows() {
                 tr id=(format!("problem-{}", row.code)) {
                     td { (row.status.as_u16()) }
                     td { code { (row.code) } }
@@ -342,21 +342,21 @@ table{border-collapse:collapse;font-size:.9em}td{border-top:1px solid #ddd;paddi
 vertical-align:top}h3{margin-bottom:0}";
 
 const MANNERS: &str = "JSON, snake_case, UTF-8. Dates are YYYY-MM-DD, instants RFC 3339 in UTC. \
-Ranges of nights are from..to and stays arrival..departure, the end excluded, everywhere. Money is \
-a decimal string with its currency, never a float. Unknown fields in a request are an error.
+Ranges of nights are from..to and stays arrival..departure, the end excluded, everywhere. Money \
+is a decimal string with its currency, never a float. Unknown fields in a request are an error.
 
-Send Authorization: Bearer with a key. Roles: read_only looks, front_desk books, manager sets rates \
-and inventory and forces, admin founds properties and connects channels; each may what the one \
-before may. Keyrack-Actor names the person behind a shared key. A revoked key may be served for a \
-few seconds more (five, unless the daemon's settings say otherwise).
+Send Authorization: Bearer with a key. Roles: read_only looks, front_desk books, manager sets \
+rates and inventory and forces, admin founds properties and connects channels; each may what the \
+one before may. Keyrack-Actor names the person behind a shared key. A revoked key may be served \
+for a few seconds more (five, unless the daemon's settings say otherwise).
 
-Idempotency-Key on a POST makes a repeat harmless: a success is kept with the request's fingerprint \
-for at least 24 hours; the same key with the same request gives that answer again, with \
-Idempotent-Replay: true. It is required for making reservations. Setting rates and inventory is \
-harmless to repeat by itself.
+Idempotency-Key on a POST makes a repeat harmless: a success is kept with the request's \
+fingerprint for at least 24 hours; the same key with the same request gives that answer again, \
+with Idempotent-Replay: true. It is required for making reservations. Setting rates and inventory \
+is harmless to repeat by itself.
 
 Single things carry an ETag with their version. If-Match is required on PATCH and optional on \
 everything else that changes them.
 
-Errors are RFC 9457 problem details; code is the stable word. 429 and 503 say when to come again in \
-Retry-After. A property that is not yours is 404, whatever is done to it.";
+Errors are RFC 9457 problem details; code is the stable word. 429 and 503 say when to come again \
+in Retry-After. A property that is not yours is 404, whatever is done to it.";

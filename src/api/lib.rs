@@ -1,8 +1,9 @@
 //! The HTTP contract for programs.
 //!
-//! Floor 4. Handlers translate and nothing more: body in, one call of a floor below, view out. What they
-//! share stands beside them: [`problem`] is the only file that knows the status codes of errors, [`auth`] says
-//! who asks, `extract` reads strictly. Nothing here decides, and nothing here speaks to the database.
+//! Floor 4. Handlers translate and nothing more: body in, one call of a floor below, view out.
+//! What they share stands beside them: [`problem`] is the only file that knows the status codes of
+//! errors, [`auth`] says who asks, `extract` reads strictly. Nothing here decides, and nothing here
+//! speaks to the database.
 
 pub mod auth;
 mod conditional;

@@ -77,145 +77,204 @@ pub struct Row {
 }
 
 impl Kind {
-    /// Every kind, in the order of the table.
-    pub const ALL: [Self; 24] = [
-        Self::Malformed,
-        Self::TooLarge,
-        Self::UnsupportedMediaType,
-        Self::Invalid,
-        Self::IdempotencyKeyReused,
-        Self::Unauthenticated,
-        Self::Forbidden,
-        Self::NotFound,
-        Self::MethodNotAllowed,
-        Self::SoldOut,
-        Self::Closed,
-        Self::NotYetOpen,
-        Self::Restriction,
-        Self::HoldExpired,
-        Self::AlreadyConfirmed,
-        Self::IllegalTransition,
-        Self::NeedsForce,
-        Self::VersionMismatch,
-        Self::PreconditionRequired,
-        Self::RateLimited,
-        Self::Conflict,
-        Self::Unavailable,
-        Self::ClockDrift,
-        Self::Internal,
-    ];
+    /// Every line of the table.
+    pub fn rows() -> impl Iterator<Item = Row> {
+        TABLE.iter().map(|(_, row)| *row)
+    }
 
     /// Its line of the table.
     pub fn row(self) -> Row {
-        let (status, code, title, remedy) = self.told();
-        Row {
-            status,
-            code,
-            title,
-            remedy,
-        }
+        let line = TABLE.iter().find(|(kind, _)| *kind == self);
+        line.map_or(INTERNAL, |(_, row)| *row)
     }
+}
 
-    fn told(self) -> (StatusCode, &'static str, &'static str, &'static str) {
-        use StatusCode as S;
-        const MEND: &str = "Mend the request; the same again is refused again.";
-        const LATER: &str = "Send the same again after Retry-After, with the same key.";
-        const DESK: &str = "Ask staff, who may force it with a reason.";
-        const READ: &str = "Read the thing again and decide anew.";
-        const ROOM: &str = "Offer one of the alternatives, or ask for other nights.";
-        match self {
-            Self::Malformed => (S::BAD_REQUEST, "malformed", "Not readable", MEND),
-            Self::TooLarge => (S::PAYLOAD_TOO_LARGE, "too_large", "Body too large", MEND),
-            Self::UnsupportedMediaType => (
+/// A line of the table.
+const fn row(
+    status: StatusCode,
+    code: &'static str,
+    title: &'static str,
+    remedy: &'static str,
+) -> Row {
+    Row {
+        status,
+        code,
+        title,
+        remedy,
+    }
+}
+
+const MEND: &str = "Mend the request; the same again is refused again.";
+const LATER: &str = "Send the same again after Retry-After, with the same key.";
+const DESK: &str = "Ask staff, who may force it with a reason.";
+const READ: &str = "Read the thing again and decide anew.";
+const ROOM: &str = "Offer one of the alternatives, or ask for other nights.";
+const REUSED: &str = "The idempotency key was used with another request";
+
+const INTERNAL: Row = row(
+    StatusCode::INTERNAL_SERVER_ERROR,
+    "internal",
+    "A fault of ours",
+    "Tell us the request_id.",
+);
+
+/// Type, status, when, what the caller should do.
+const TABLE: [(Kind, Row); 24] = {
+    use Kind as K;
+    use StatusCode as S;
+    [
+        (
+            K::Malformed,
+            row(S::BAD_REQUEST, "malformed", "Not readable", MEND),
+        ),
+        (
+            K::TooLarge,
+            row(S::PAYLOAD_TOO_LARGE, "too_large", "Body too large", MEND),
+        ),
+        (
+            K::UnsupportedMediaType,
+            row(
                 S::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported_media_type",
                 "The body is not JSON",
                 "Send application/json.",
             ),
-            Self::Invalid => (S::UNPROCESSABLE_ENTITY, "invalid", "Not right", MEND),
-            Self::IdempotencyKeyReused => (
+        ),
+        (
+            K::Invalid,
+            row(S::UNPROCESSABLE_ENTITY, "invalid", "Not right", MEND),
+        ),
+        (
+            K::IdempotencyKeyReused,
+            row(
                 S::UNPROCESSABLE_ENTITY,
                 "idempotency_key_reused",
-                "The idempotency key was used with another request",
+                REUSED,
                 "Use a fresh key for each thing you want.",
             ),
-            Self::Unauthenticated => (
+        ),
+        (
+            K::Unauthenticated,
+            row(
                 S::UNAUTHORIZED,
                 "unauthenticated",
                 "No valid key",
                 "Send Authorization: Bearer with a key that was not revoked.",
             ),
-            Self::Forbidden => (
+        ),
+        (
+            K::Forbidden,
+            row(
                 S::FORBIDDEN,
                 "forbidden",
                 "The key may not do this",
                 "Use a key with the role that is named.",
             ),
-            Self::NotFound => (S::NOT_FOUND, "not_found", "No such thing", MEND),
-            Self::MethodNotAllowed => (
+        ),
+        (
+            K::NotFound,
+            row(S::NOT_FOUND, "not_found", "No such thing", MEND),
+        ),
+        (
+            K::MethodNotAllowed,
+            row(
                 S::METHOD_NOT_ALLOWED,
                 "method_not_allowed",
                 "The path does not know this verb",
                 MEND,
             ),
-            Self::SoldOut => (S::CONFLICT, "sold_out", "Sold out", ROOM),
-            Self::Closed => (S::CONFLICT, "closed", "Closed for sale", DESK),
-            Self::NotYetOpen => (S::CONFLICT, "not_yet_open", "Not yet open", DESK),
-            Self::Restriction => (S::CONFLICT, "restriction", "A stay rule forbids it", DESK),
-            Self::HoldExpired => (S::CONFLICT, "hold_expired", "The hold is over", ROOM),
-            Self::AlreadyConfirmed => (
+        ),
+        (K::SoldOut, row(S::CONFLICT, "sold_out", "Sold out", ROOM)),
+        (
+            K::Closed,
+            row(S::CONFLICT, "closed", "Closed for sale", DESK),
+        ),
+        (
+            K::NotYetOpen,
+            row(S::CONFLICT, "not_yet_open", "Not yet open", DESK),
+        ),
+        (
+            K::Restriction,
+            row(S::CONFLICT, "restriction", "A stay rule forbids it", DESK),
+        ),
+        (
+            K::HoldExpired,
+            row(S::CONFLICT, "hold_expired", "The hold is over", ROOM),
+        ),
+        (
+            K::AlreadyConfirmed,
+            row(
                 S::CONFLICT,
                 "already_confirmed",
                 "Confirmed with another payment",
                 "Give this payment back.",
             ),
-            Self::IllegalTransition => (
+        ),
+        (
+            K::IllegalTransition,
+            row(
                 S::CONFLICT,
                 "illegal_transition",
                 "Its state does not allow it",
                 READ,
             ),
-            Self::NeedsForce => (S::CONFLICT, "needs_force", "Needs a force", DESK),
-            Self::VersionMismatch => (
+        ),
+        (
+            K::NeedsForce,
+            row(S::CONFLICT, "needs_force", "Needs a force", DESK),
+        ),
+        (
+            K::VersionMismatch,
+            row(
                 S::PRECONDITION_FAILED,
                 "version_mismatch",
                 "Somebody was first",
                 READ,
             ),
-            Self::PreconditionRequired => (
+        ),
+        (
+            K::PreconditionRequired,
+            row(
                 S::PRECONDITION_REQUIRED,
                 "precondition_required",
                 "If-Match is missing",
                 "Send If-Match with the ETag that was read.",
             ),
-            Self::RateLimited => (
+        ),
+        (
+            K::RateLimited,
+            row(
                 S::TOO_MANY_REQUESTS,
                 "rate_limited",
                 "Too many requests",
                 LATER,
             ),
-            Self::Conflict => (S::SERVICE_UNAVAILABLE, "conflict", "Busy", LATER),
-            Self::Unavailable => (
+        ),
+        (
+            K::Conflict,
+            row(S::SERVICE_UNAVAILABLE, "conflict", "Busy", LATER),
+        ),
+        (
+            K::Unavailable,
+            row(
                 S::SERVICE_UNAVAILABLE,
                 "unavailable",
                 "Not available",
                 LATER,
             ),
-            Self::ClockDrift => (
+        ),
+        (
+            K::ClockDrift,
+            row(
                 S::SERVICE_UNAVAILABLE,
                 "clock_drift",
                 "The clocks are apart",
                 LATER,
             ),
-            Self::Internal => (
-                S::INTERNAL_SERVER_ERROR,
-                "internal",
-                "A fault of ours",
-                "Tell us the request_id.",
-            ),
-        }
-    }
-}
+        ),
+        (K::Internal, INTERNAL),
+    ]
+};
 
 /// An error as the caller sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -414,10 +473,10 @@ mod tests {
 
     #[test]
     fn every_code_is_a_word_of_its_own() {
-        let mut codes: Vec<_> = Kind::ALL.iter().map(|kind| kind.row().code).collect();
+        let mut codes: Vec<_> = Kind::rows().map(|row| row.code).collect();
         codes.sort_unstable();
         codes.dedup();
-        assert_eq!(codes.len(), Kind::ALL.len());
+        assert_eq!(codes.len(), TABLE.len());
         assert!(
             codes
                 .iter()
@@ -447,8 +506,8 @@ mod tests {
         ];
         for (status, codes) in table {
             for code in codes.split_whitespace() {
-                let kind = Kind::ALL.iter().find(|kind| kind.row().code == code);
-                let found = kind.map(|kind| kind.row().status.as_u16());
+                let line = Kind::rows().find(|row| row.code == code);
+                let found = line.map(|row| row.status.as_u16());
                 assert_eq!(found, Some(status), "{code}");
             }
         }

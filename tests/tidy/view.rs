@@ -33,8 +33,10 @@ const GRANTS: [(&str, &str, &str); 12] = [
     (
         "api",
         "distribution ledger model",
-        "axum governor hex http metrics serde serde_json sha2 thiserror tokio tower tower-http \
-         tracing utoipa uuid",
+        // A body's error and its size limit have names in the two small crates; the routes and
+        // their document are one list; the page that shows it is rendered.
+        "axum governor hex http http-body-util maud metrics serde serde_json serde_path_to_error \
+         sha2 thiserror tokio tower tower-http tracing utoipa utoipa-axum uuid",
     ),
     (
         "console",

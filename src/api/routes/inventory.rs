@@ -19,7 +19,7 @@ use crate::idempotency::Repeat;
 use crate::names::{House, Names};
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
-use crate::routes::room_types::{DryRun, ShortNightView, short_nights};
+use crate::routes::room_type::{DryRun, ShortNightView, short_nights};
 use crate::state::ApiState;
 use crate::wire::{Day, Wrongs, range};
 
@@ -70,7 +70,7 @@ struct InventoryView {
 /// Sets out of order and overbooking limits. A repeat changes nothing.
 #[utoipa::path(post, path = "/v1/properties/{property}/inventory", tag = "hotel",
     params(PropertyPath, DryRun,
-        ("Idempotency-Key" = Option<String>, Header, description = "Accepted; a repeat is harmless")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeat is harmless anyway")),
     request_body = InventoryBody, responses((status = 200, body = InventoryView), Problems))]
 async fn set(
     State(state): State<ApiState>,

@@ -9,5 +9,5 @@ pub mod properties;
 pub mod rate_plans;
 pub mod rates;
 pub mod reservations;
-pub mod room_types;
+pub mod room_type;
 pub mod rooms;

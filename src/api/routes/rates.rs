@@ -17,7 +17,7 @@ use crate::names::{House, Names};
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::routes::rate_plans::currency;
-use crate::routes::room_types::DryRun;
+use crate::routes::room_type::DryRun;
 use crate::state::ApiState;
 use crate::wire::{Day, MoneyShape, NightPrice, Wrongs, present};
 
@@ -129,7 +129,7 @@ struct RatesView {
 /// Sets rates and restrictions, all or none. A repeat changes nothing.
 #[utoipa::path(post, path = "/v1/properties/{property}/rates", tag = "hotel",
     params(PropertyPath, DryRun,
-        ("Idempotency-Key" = Option<String>, Header, description = "Accepted; a repeat is harmless")),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeat is harmless anyway")),
     request_body = RatesBody, responses((status = 200, body = RatesView), Problems))]
 async fn set(
     State(state): State<ApiState>,

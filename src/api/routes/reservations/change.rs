@@ -11,9 +11,9 @@ use crate::extract::{Body, Segments};
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::routes::reservations::create::turned_away;
+use crate::routes::reservations::one::{ReservationPath, answered};
 use crate::routes::reservations::room::{GuestBody, RoomBody, wished};
 use crate::routes::reservations::view::ReservationView;
-use crate::routes::reservations::{ReservationPath, answered};
 use crate::state::ApiState;
 use crate::wire::{ForceBody, Wrongs};
 
@@ -21,8 +21,8 @@ use crate::wire::{ForceBody, Wrongs};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReservationChange {
-    /// The whole new list: an entry with a `room_stay_id` changes that room, one without is new, one
-    /// that is missing is given back.
+    /// The whole new list: an entry with a `room_stay_id` changes that room, one without is new,
+    /// one that is missing is given back.
     rooms: Option<Vec<RoomBody>>,
     /// Who comes.
     guest: Option<GuestBody>,

@@ -160,7 +160,8 @@ fn room_guests(reservation: &Reservation, rooms: &[WishedRoom]) -> Vec<(RoomStay
         .collect()
 }
 
-/// The problem, with what is really free instead where rooms are wanting. Only then is it looked for.
+/// The problem, with what is really free instead where rooms are wanting; only then is it looked
+/// for.
 pub async fn turned_away(
     state: &ApiState,
     house: &House,

@@ -17,7 +17,7 @@ use crate::names::Names;
 use crate::page::Page;
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
-use crate::routes::reservations::{ReservationPath, folio};
+use crate::routes::reservations::one::{ReservationPath, folio};
 use crate::state::ApiState;
 use crate::wire::Day;
 

@@ -20,8 +20,8 @@ use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::routes::reservations::change::{__path_change, change};
 use crate::routes::reservations::create::{__path_create, create};
+use crate::routes::reservations::one::{ReservationPath, folio, shown};
 use crate::routes::reservations::view::{Persons, ReservationView, SourceShape};
-use crate::routes::reservations::{ReservationPath, folio, shown};
 use crate::state::ApiState;
 use crate::wire::Day;
 

@@ -19,8 +19,8 @@ use crate::names::House;
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::routes::reservations::create::SECONDS_MAX;
+use crate::routes::reservations::one::{ReservationPath, answered, folio, shown};
 use crate::routes::reservations::view::ReservationView;
-use crate::routes::reservations::{ReservationPath, answered, folio, shown};
 use crate::state::ApiState;
 use crate::wire::Wrongs;
 
