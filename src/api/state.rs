@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use keyrack_distribution::Distribution;
 use keyrack_ledger::handle::Ledger;
 
 use crate::keys::Keys;
@@ -17,6 +18,7 @@ pub struct ApiState {
 
 struct Inner {
     ledger: Ledger,
+    distribution: Distribution,
     settings: Settings,
     outside: Outside,
     keys: Keys,
@@ -32,13 +34,15 @@ pub struct Outside {
 }
 
 impl ApiState {
-    /// The state of one daemon.
-    pub fn new(ledger: Ledger, settings: Settings, outside: Outside) -> Self {
+    /// The state of one daemon; the ledger is the engine's.
+    pub fn new(distribution: Distribution, settings: Settings, outside: Outside) -> Self {
+        let ledger = distribution.ledger().clone();
         let keys = Keys::new(ledger.clone(), &settings);
         let directory = Directory::new(ledger.clone());
         Self {
             inner: Arc::new(Inner {
                 ledger,
+                distribution,
                 settings,
                 outside,
                 keys,
@@ -50,6 +54,11 @@ impl ApiState {
     /// The ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.inner.ledger
+    }
+
+    /// The engine.
+    pub fn distribution(&self) -> &Distribution {
+        &self.inner.distribution
     }
 
     /// The floor's settings.

@@ -84,8 +84,8 @@ const ANYWHERE: &str = "chacha20poly1305 csv flate2 jiff";
 const WITHOUT_ANYWHERE: [&str; 2] = ["model", "embedded"];
 
 /// What any floor's tests may have on top. The roof's see the whole house.
-const FOR_TESTS: &str = "anyhow axum http-body-util insta keyrack-embedded proptest rand reqwest \
-                         serde_json sqlx tokio toml tower uuid";
+const FOR_TESTS: &str = "anyhow axum futures-util http-body-util insta keyrack-embedded oas3 \
+                         proptest rand reqwest serde_json sqlx tokio toml tower uuid";
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let manifests = tree
