@@ -15,7 +15,8 @@ use keyrack_ledger::keys::{ApiKey, Role};
 
 use crate::edge::RequestId;
 use crate::names::House;
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
+use crate::problem::kind::Kind;
 use crate::state::ApiState;
 use crate::wire::ForceBody;
 

@@ -7,7 +7,8 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
+use crate::problem::kind::Kind;
 use crate::state::ApiState;
 
 /// The version that the caller read, where they say; `*` says nothing.

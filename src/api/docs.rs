@@ -15,7 +15,8 @@ use utoipa::openapi::{RefOr, Required, SecurityRequirement, Tag};
 use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::problem::{AlternativeView, FieldError, Kind, NightRef, ProblemBody};
+use crate::problem::kind::Kind;
+use crate::problem::{AlternativeView, FieldError, NightRef, ProblemBody};
 use crate::routes;
 use crate::state::ApiState;
 use crate::wire::Day;

@@ -10,7 +10,8 @@ use tokio::time::Instant;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
+use crate::problem::kind::Kind;
 use crate::state::ApiState;
 
 /// Names a request in answers, entries and logs.

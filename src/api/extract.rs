@@ -9,7 +9,8 @@ use http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
+use crate::problem::kind::Kind;
 use crate::state::ApiState;
 
 /// A JSON body. Unknown fields, wrong values and NUL characters (which the database cannot keep)

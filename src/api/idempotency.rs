@@ -8,7 +8,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::auth::Caller;
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
+use crate::problem::kind::Kind;
 use crate::state::ApiState;
 
 /// The caller's `Idempotency-Key`, with the route that it belongs to.

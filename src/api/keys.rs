@@ -11,7 +11,8 @@ use keyrack_ledger::keys::{self, ApiKey};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
+use crate::problem::kind::Kind;
 use crate::settings::Settings;
 
 /// The keys that asked lately.

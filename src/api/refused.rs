@@ -8,7 +8,8 @@ use keyrack_model::id::RoomTypeId;
 use keyrack_model::stay::StayDate;
 
 use crate::names::House;
-use crate::problem::{FieldError, Kind, NightRef, Problem};
+use crate::problem::kind::Kind;
+use crate::problem::{FieldError, NightRef, Problem};
 use crate::wire::Day;
 
 impl From<LedgerError> for Problem {

@@ -10,7 +10,8 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::problem::{Kind, Problem, Problems};
+use crate::problem::kind::Kind;
+use crate::problem::{Problem, Problems};
 use crate::state::ApiState;
 
 /// The routes of this file.

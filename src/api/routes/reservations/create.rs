@@ -128,7 +128,7 @@ async fn created(
     let is_replay = receipt.is_replay;
     let Some(reservation) = receipt.reservation else {
         return Err(Problem::new(
-            crate::problem::Kind::Internal,
+            crate::problem::kind::Kind::Internal,
             "the ledger made no reservation of a wish",
         ));
     };

@@ -150,9 +150,8 @@ impl App {
     pub async fn free(&self, room_type: &str, night: &str) -> i64 {
         let (year, rest) = night.split_at(8);
         let next = rest.parse::<u32>().expect("a day") + 1;
-        let path = format!(
-            "/v1/properties/seehof/availability?from={night}&to={year}{next:02}&room_type={room_type}"
-        );
+        let nights = format!("from={night}&to={year}{next:02}");
+        let path = format!("/v1/properties/seehof/availability?{nights}&room_type={room_type}");
         let read = self.read(&path).await;
         assert_eq!(read.status, 200, "{}", read.text());
         let free = &read.json()["room_types"][0]["nights"][0]["free"];
