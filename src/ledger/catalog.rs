@@ -1,6 +1,8 @@
 //! The hotel as it is set up: property, room types, rooms, rate plans, accounts, mappings, buffer
-//! rules. Each write is one transaction: it checks everything, locks the property's row first, counts
-//! up the thing's version and the rules' version, and writes for the feed what channels may have to be
+//! rules.
+//!
+//! Each write is one transaction: it checks everything, locks the property's row first, counts up
+//! the thing's version and the rules' version, and writes for the feed what channels may have to be
 //! told. A write that changes nothing does nothing.
 
 use keyrack_model::channel::{Account, AccountSettings, AccountState, ChannelMapping};
@@ -262,7 +264,8 @@ pub async fn room_types(
     store::room_type::list(&mut conn, property).await
 }
 
-/// Creates or changes a physical room; once rooms are listed their number is the type's count.
+/// Creates or changes a physical room; once rooms are listed, the number of active ones is the
+/// type's count, whatever is put for the type.
 pub async fn put_room(
     ledger: &Ledger,
     property: PropertyId,
@@ -279,8 +282,8 @@ pub async fn put_room(
     setup::room::put(ledger, property, by, room, version, force).await
 }
 
-/// Replaces the blocks of a room: stay, kind (`out_of_order`, `owner`, `house_use`), reason. What is
-/// blocked counts as out of order on its nights.
+/// Replaces the blocks of a room: stay, kind (`out_of_order`, `owner`, `house_use`), reason. What
+/// is blocked counts as out of order on its nights.
 pub async fn put_blocks(
     ledger: &Ledger,
     property: PropertyId,

@@ -1,4 +1,5 @@
-//! API keys: made, found again by their hash, revoked. The key itself is shown once and kept by nobody.
+//! API keys: made, found again by their hash, revoked. The key itself is shown once and kept by
+//! nobody.
 
 use keyrack_model::id::PropertyId;
 use serde::{Deserialize, Serialize};

@@ -9,8 +9,9 @@ use sqlx::PgConnection;
 
 use crate::catalog::{RatePlan, RoomType};
 use crate::decide::composed::{Present, free, parts};
+use crate::decide::layer::RateTable;
 use crate::decide::price::{Plans, Price, Product, price};
-use crate::decide::sellable::{RateTable, hindrance};
+use crate::decide::sellable::hindrance;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::inventory::Alternative;

@@ -10,10 +10,11 @@ use keyrack_model::stay::{Stay, StayDate, plus_days};
 use sqlx::PgConnection;
 
 use crate::catalog::{BufferKind, BufferRule};
-use crate::decide::buffer::{Cell, Keep, KeepRule, Line, Listening, Stock, tell};
+use crate::decide::buffer::tell;
+use crate::decide::cell::{Cell, Keep, KeepRule, Line, Listening, Stock};
 use crate::decide::composed::{Present, least, parts};
+use crate::decide::layer::RateTable;
 use crate::decide::price::{Plans, Price, Product, price};
-use crate::decide::sellable::RateTable;
 use crate::error::LedgerError;
 use crate::store::property::Calendar;
 use crate::store::{self, night};

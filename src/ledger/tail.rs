@@ -9,7 +9,7 @@ use keyrack_model::id::{AccountId, PropertyId, RatePlanId, ReservationId, RoomTy
 use keyrack_model::stay::{Stay, StayDate, StayRange};
 use serde::{Deserialize, Serialize};
 
-use crate::decide::buffer::Line;
+use crate::decide::cell::Line;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::sheet::{Sheet, told_until};

@@ -150,8 +150,7 @@ fn of_reservation(reservation: &UnprovenReservation) -> String {
             "reservation {number}: entries gave it {told_rooms} nights of rooms, it has {has_rooms}"
         )
     } else {
-        format!(
-            "reservation {number}: entries end at version {told_version}, it is at {present_version}"
-        )
+        let versions = format!("version {told_version}, it is at {present_version}");
+        format!("reservation {number}: entries end at {versions}")
     }
 }

@@ -3,134 +3,14 @@
 //! pool rooms → minus buffer rules → never above what can be slept in → closed by the layers →
 //! clipped to what the channel can express.
 //!
-//! Every step stands alone: each closure is worked out from its own cause, so lifting one never opens
-//! another.
+//! Every step stands alone: each closure is worked out from its own cause, so lifting one never
+//! opens another.
 
 use keyrack_model::ari::{AriValues, OccupancyRate};
-use keyrack_model::channel::{Capabilities, Inexpressible};
-use keyrack_model::id::{AccountId, RoomTypeId};
 use keyrack_model::money::Money;
-use keyrack_model::restriction::{RestrictionKind, Restrictions};
-use keyrack_model::stay::{StayDate, StayRange, Weekdays, days_between};
 
-use super::price::Price;
-use super::sellable::NightRules;
-
-/// A rule that keeps rooms back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeepRule {
-    /// Only this account.
-    pub account: Option<AccountId>,
-    /// Only this type.
-    pub room_type: Option<RoomTypeId>,
-    /// Only these nights.
-    pub nights: Option<StayRange>,
-    /// Only these weekdays.
-    pub weekdays: Weekdays,
-    /// Only so many days ahead or more.
-    pub lead_days_min: Option<i32>,
-    /// Only so many days ahead or fewer.
-    pub lead_days_max: Option<i32>,
-    /// What it does.
-    pub keep: Keep,
-}
-
-/// What a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// Tells so many rooms fewer.
-    Back(i32),
-    /// Tells 0 when so many or fewer are left.
-    CloseAt(i32),
-}
-
-impl KeepRule {
-    fn applies(&self, cell: &Cell<'_>) -> bool {
-        let lead = days_between(cell.business_day, cell.night);
-        self.account.is_none_or(|account| account == cell.account)
-            && self
-                .room_type
-                .is_none_or(|room_type| room_type == cell.room_type)
-            && self.nights.is_none_or(|nights| nights.contains(cell.night))
-            && self.weekdays.contains(cell.night)
-            && self.lead_days_min.is_none_or(|least| lead >= least)
-            && self.lead_days_max.is_none_or(|most| lead <= most)
-    }
-
-    fn rooms(&self, free: i32) -> i32 {
-        match self.keep {
-            Keep::Back(rooms) => (free - rooms).max(0),
-            Keep::CloseAt(rooms) if free <= rooms => 0,
-            Keep::CloseAt(_) => free,
-        }
-    }
-}
-
-/// The rooms of a night, in units of the type: of a composed type the least over its parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stock {
-    /// Free in the shared pool, meant overbooking included.
-    pub free: i32,
-    /// Rooms that stand and can be slept in.
-    pub usable: i32,
-}
-
-/// How the account is told.
-#[derive(Clone, Copy, Debug)]
-pub struct Listening {
-    /// What its channel can express.
-    pub channel: &'static Capabilities,
-    /// What to do where it cannot.
-    pub inexpressible: Inexpressible,
-    /// Hundredths of a percent on top of each rate.
-    pub markup_percent_hundredths: i64,
-    /// The account is closed: told zero and closed everywhere.
-    pub is_closed: bool,
-    /// The first night that is not told open: by property, account and channel.
-    pub horizon_end: StayDate,
-    /// The first night that may be booked at all.
-    pub bookable_from: Option<StayDate>,
-    /// No rate below, in minor units.
-    pub rate_min_minor: Option<i64>,
-    /// No rate above.
-    pub rate_max_minor: Option<i64>,
-}
-
-/// A cell with everything that its number rests on.
-#[derive(Clone, Copy, Debug)]
-pub struct Cell<'a> {
-    /// To whom.
-    pub account: AccountId,
-    /// Of which type.
-    pub room_type: RoomTypeId,
-    /// The night.
-    pub night: StayDate,
-    /// The property's business day.
-    pub business_day: StayDate,
-    /// The rooms; `None` where the night is not there.
-    pub stock: Option<Stock>,
-    /// The rules of the night.
-    pub rules: &'a NightRules,
-    /// The rules of the next date: who leaves then has slept here.
-    pub next: &'a NightRules,
-    /// The price, of a cell of a rate plan.
-    pub price: Option<&'a Price>,
-    /// The cell carries the restrictions: one of a plan, or of a type that is told without plans.
-    pub restricts: bool,
-}
-
-/// A line of the calculation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// Which step.
-    pub step: &'static str,
-    /// In words, with the numbers.
-    pub why: String,
-    /// Rooms after it.
-    pub rooms: Option<i32>,
-    /// Closed after it.
-    pub closed: bool,
-}
+use super::cell::{Cell, Draft, Keep, KeepRule, Line, Listening};
+use super::inexpressible::restrict;
 
 /// What is to be told of a cell. `lines` gathers why, where somebody wants to know.
 pub fn tell(
@@ -159,27 +39,6 @@ pub fn tell(
         rate,
         occupancy_rates,
         restrictions,
-    }
-}
-
-/// The number so far.
-struct Draft<'a> {
-    rooms: i32,
-    closed: bool,
-    lines: Option<&'a mut Vec<Line>>,
-}
-
-impl Draft<'_> {
-    fn say(&mut self, step: &'static str, why: impl FnOnce() -> String) {
-        let (rooms, closed) = (Some(self.rooms), self.closed);
-        if let Some(lines) = &mut self.lines {
-            lines.push(Line {
-                step,
-                why: why(),
-                rooms,
-                closed,
-            });
-        }
     }
 }
 
@@ -244,93 +103,6 @@ fn closures(cell: &Cell<'_>, listening: &Listening) -> Vec<(&'static str, String
         close(format!("stop sell of the {}", layer.as_str()));
     }
     found
-}
-
-/// The restrictions that the channel can express; what it cannot closes the night, is told
-/// stricter, or is left to the hotel at the channel, as the account says.
-fn restrict(draft: &mut Draft<'_>, cell: &Cell<'_>, listening: &Listening) -> Restrictions {
-    if !cell.restricts {
-        return Restrictions::default();
-    }
-    let mut told = Restrictions {
-        stop_sell: false,
-        ..cell.rules.restrictions
-    };
-    let expresses = |kind| listening.channel.restrictions.contains(&kind);
-    for kind in told.kinds() {
-        if expresses(kind) {
-            continue;
-        }
-        let stricter = (listening.inexpressible == Inexpressible::Approximate)
-            && kind == RestrictionKind::MinStayArrival
-            && expresses(RestrictionKind::MinStayThrough);
-        if stricter {
-            // Whoever sleeps here must stay as long as who arrives here.
-            told.min_stay_through = told.min_stay_through.max(told.min_stay_arrival);
-            draft.say("inexpressible", || {
-                "the minimum stay on arrival is told as one through the stay".to_owned()
-            });
-        } else if listening.inexpressible == Inexpressible::KeptAtChannel {
-            draft.say("inexpressible", || {
-                format!("{} is kept at the channel", words(kind))
-            });
-        } else if binds(kind, cell) {
-            draft.closed = true;
-            draft.say("inexpressible", || {
-                format!("closed: the channel cannot express {}", words(kind))
-            });
-        }
-        forget(&mut told, kind);
-    }
-    let departs = RestrictionKind::ClosedToDeparture;
-    let closes = listening.inexpressible != Inexpressible::KeptAtChannel;
-    let leaves = cell.next.restrictions.closed_to_departure;
-    if leaves && closes && !expresses(departs) {
-        draft.closed = true;
-        draft.say("inexpressible", || {
-            "closed: nobody departs the morning after, which the channel cannot express".to_owned()
-        });
-    }
-    told
-}
-
-/// Whether closing the night is what the rule asks for now: rules of booking ahead bind only on
-/// some days, and who may not depart on a date must not sleep on the night before it.
-fn binds(kind: RestrictionKind, cell: &Cell<'_>) -> bool {
-    let lead = days_between(cell.business_day, cell.night);
-    let rules = cell.rules.restrictions;
-    match kind {
-        RestrictionKind::MinAdvanceDays => rules.min_advance_days.is_some_and(|days| lead < days),
-        RestrictionKind::MaxAdvanceDays => rules.max_advance_days.is_some_and(|days| lead > days),
-        RestrictionKind::ClosedToDeparture => false,
-        _ => true,
-    }
-}
-
-fn forget(told: &mut Restrictions, kind: RestrictionKind) {
-    match kind {
-        RestrictionKind::MinStayArrival => told.min_stay_arrival = None,
-        RestrictionKind::MinStayThrough => told.min_stay_through = None,
-        RestrictionKind::MaxStay => told.max_stay = None,
-        RestrictionKind::ClosedToArrival => told.closed_to_arrival = false,
-        RestrictionKind::ClosedToDeparture => told.closed_to_departure = false,
-        RestrictionKind::MinAdvanceDays => told.min_advance_days = None,
-        RestrictionKind::MaxAdvanceDays => told.max_advance_days = None,
-        RestrictionKind::StopSell => told.stop_sell = false,
-    }
-}
-
-fn words(kind: RestrictionKind) -> &'static str {
-    match kind {
-        RestrictionKind::MinStayArrival => "a minimum stay on arrival",
-        RestrictionKind::MinStayThrough => "a minimum stay through the stay",
-        RestrictionKind::MaxStay => "a maximum stay",
-        RestrictionKind::ClosedToArrival => "closed to arrival",
-        RestrictionKind::ClosedToDeparture => "closed to departure",
-        RestrictionKind::MinAdvanceDays => "a minimum of days in advance",
-        RestrictionKind::MaxAdvanceDays => "a maximum of days in advance",
-        RestrictionKind::StopSell => "a stop sell",
-    }
 }
 
 /// The price with the account's markup. A night without a positive price within the property's
@@ -434,4 +206,244 @@ fn settle(draft: &mut Draft<'_>, cell: &Cell<'_>, listening: &Listening) {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use keyrack_model::id::{AccountId, RoomTypeId};
+    use keyrack_model::money::Currency;
+    use keyrack_model::stay::{Stay, Weekdays};
+
+    use super::*;
+    use crate::decide::cell_samples::{ABLE, DUMB, EAGER, OPEN, listening, night, room};
+    use crate::decide::layer::{Layer, NightRules};
+    use crate::decide::price::Price;
+
+    fn keep(keep: Keep) -> KeepRule {
+        KeepRule {
+            account: None,
+            room_type: None,
+            nights: None,
+            weekdays: Weekdays::ALL,
+            lead_days_min: None,
+            lead_days_max: None,
+            keep,
+        }
+    }
+
+    fn rooms(cell: &Cell<'_>, rules: &[KeepRule]) -> Option<i32> {
+        tell(cell, rules, &listening(&ABLE), None).rooms
+    }
+
+    #[test]
+    fn the_strictest_buffer_rule_wins() {
+        use Keep::{Back, CloseAt};
+        for (free, rules, told) in [
+            (5, vec![], 5),
+            (5, vec![Back(2)], 3),
+            (5, vec![Back(1), Back(2)], 3),
+            (5, vec![Back(2), CloseAt(3)], 3),
+            (3, vec![Back(2), CloseAt(3)], 0),
+            (2, vec![CloseAt(1)], 2),
+            (1, vec![CloseAt(1)], 0),
+            (1, vec![Back(4)], 0),
+        ] {
+            let rules: Vec<KeepRule> = rules.into_iter().map(keep).collect();
+            assert_eq!(
+                rooms(&room(free, 9), &rules),
+                Some(told),
+                "{free} {rules:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_buffer_rule_binds_only_what_it_names() {
+        // 2030-07-11 is a Thursday, ten days ahead.
+        type Names = fn(&mut KeepRule);
+        let cases: [(Names, bool); 10] = [
+            (|rule| rule.account = Some(AccountId(2)), false),
+            (|rule| rule.account = Some(AccountId(1)), true),
+            (|rule| rule.room_type = Some(RoomTypeId(2)), false),
+            (|rule| rule.nights = Stay::new(night(10), night(11)), true),
+            (|rule| rule.nights = Stay::new(night(9), night(10)), false),
+            (
+                |rule| rule.weekdays = Weekdays::from_bits(0b110_0000),
+                false,
+            ),
+            (|rule| rule.lead_days_min = Some(10), true),
+            (|rule| rule.lead_days_min = Some(11), false),
+            (|rule| rule.lead_days_max = Some(9), false),
+            (|rule| rule.lead_days_max = Some(10), true),
+        ];
+        for (name, binds) in cases {
+            let mut rule = keep(Keep::Back(1));
+            name(&mut rule);
+            let told = rooms(&room(5, 9), std::slice::from_ref(&rule));
+            assert_eq!(told, Some(if binds { 4 } else { 5 }), "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn meant_overbooking_is_sold_but_never_told_beyond_what_can_be_slept_in() {
+        assert_eq!(rooms(&room(7, 5), &[]), Some(5));
+        assert_eq!(rooms(&room(7, 5), &[keep(Keep::Back(1))]), Some(5));
+        assert_eq!(rooms(&room(7, 5), &[keep(Keep::Back(3))]), Some(4));
+        assert_eq!(rooms(&room(0, -1), &[]), Some(0));
+    }
+
+    #[test]
+    fn r12_each_number_of_rooms_sold_leaves_the_others_told() {
+        for sold in 0..=15 {
+            assert_eq!(rooms(&room(15 - sold, 15), &[]), Some(15 - sold));
+        }
+    }
+
+    #[test]
+    fn each_layer_closes_by_itself() {
+        let stopped = NightRules {
+            closed_by: vec![Layer::RatePlan],
+            ..OPEN
+        };
+        let open = listening(&ABLE);
+        let cases: Vec<(&str, Cell<'_>, Listening)> = vec![
+            (
+                "stop sell of the rate plan",
+                Cell {
+                    rules: &stopped,
+                    ..room(3, 3)
+                },
+                open,
+            ),
+            (
+                "the account is closed",
+                room(3, 3),
+                Listening {
+                    is_closed: true,
+                    ..open
+                },
+            ),
+            (
+                "the night is past",
+                Cell {
+                    night: night(-1),
+                    ..room(3, 3)
+                },
+                open,
+            ),
+            (
+                "beyond the horizon",
+                Cell {
+                    night: night(100),
+                    ..room(3, 3)
+                },
+                open,
+            ),
+            (
+                "can be booked from",
+                room(3, 3),
+                Listening {
+                    bookable_from: Some(night(11)),
+                    ..open
+                },
+            ),
+            ("sold out", room(0, 3), listening(&EAGER)),
+        ];
+        for (why, cell, listening) in cases {
+            let mut lines = Vec::new();
+            let told = tell(&cell, &[], &listening, Some(&mut lines));
+            assert_eq!((told.rooms, told.closed), (Some(0), true), "{why}");
+            assert!(
+                lines.iter().any(|line| line.why.contains(why)),
+                "{why}: {lines:?}"
+            );
+            assert_eq!(
+                lines.last().map(|line| (line.step, line.closed)),
+                Some(("told", true))
+            );
+        }
+        let open = tell(&room(3, 3), &[], &open, None);
+        assert_eq!((open.rooms, open.closed), (Some(3), false));
+    }
+
+    #[test]
+    fn nothing_to_sell_is_closed_only_where_the_channel_reopens_by_itself() {
+        let told = |channel| {
+            let told = tell(&room(0, 3), &[], &listening(channel), None);
+            (told.rooms, told.closed)
+        };
+        assert_eq!(told(&ABLE), (Some(0), false));
+        assert_eq!(told(&EAGER), (Some(0), true));
+        let clipped = tell(&room(9, 9), &[], &listening(&EAGER), None);
+        assert_eq!(
+            (clipped.rooms, clipped.closed),
+            (Some(3), false),
+            "it takes 3 at most"
+        );
+    }
+
+    fn euro(minor: i64) -> Money {
+        Money::new(minor, Currency::from_code("EUR").expect("known"))
+    }
+
+    #[test]
+    fn a_night_without_a_positive_price_is_closed_where_prices_are_taken() {
+        let none = Price::default();
+        let zero = Price {
+            rate: Some(euro(0)),
+            ..Price::default()
+        };
+        let good = Price {
+            rate: Some(euro(10_000)),
+            by_guests: vec![(1, euro(8_000))],
+        };
+        let bounds = Listening {
+            rate_min_minor: Some(9_000),
+            rate_max_minor: Some(9_500),
+            ..listening(&ABLE)
+        };
+        let low = Listening {
+            rate_max_minor: None,
+            ..bounds
+        };
+        let high = Listening {
+            rate_min_minor: None,
+            ..bounds
+        };
+        for (price, listening, closed) in [
+            (&none, listening(&ABLE), true),
+            (&zero, listening(&ABLE), true),
+            (&good, listening(&ABLE), false),
+            (&none, listening(&DUMB), false),
+            (&good, low, true),
+            (&good, high, true),
+        ] {
+            let cell = Cell {
+                price: Some(price),
+                restricts: true,
+                ..room(3, 3)
+            };
+            let told = tell(&cell, &[], &listening, None);
+            assert_eq!((told.closed, told.rooms), (closed, None), "{price:?}");
+            assert_eq!(
+                told.rate.is_some(),
+                !closed && listening.channel.takes_rates
+            );
+        }
+        let marked = Listening {
+            markup_percent_hundredths: 1_250,
+            ..listening(&ABLE)
+        };
+        let cell = Cell {
+            price: Some(&good),
+            restricts: true,
+            ..room(3, 3)
+        };
+        let told = tell(&cell, &[], &marked, None);
+        assert_eq!(told.rate, Some(euro(11_250)));
+        assert_eq!(
+            told.occupancy_rates,
+            [OccupancyRate {
+                guests: 1,
+                rate: euro(9_000)
+            }]
+        );
+    }
+}

@@ -11,10 +11,10 @@ use keyrack_model::stay::{StayDate, StayRange, days_between};
 use uuid::Uuid;
 
 use super::entry::{Entry, Move};
+use super::layer::RateTable;
 use super::overbooking::needs_case;
 use super::revise::{Claim, TypeNight, difference, moves, pool_of};
 use super::rules::Rules;
-use super::sellable::RateTable;
 use super::state::Reservation;
 use crate::command::{Asked, By, Idempotency, Receipt};
 

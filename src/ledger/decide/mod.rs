@@ -6,10 +6,15 @@
 
 pub mod buffer;
 pub mod capacity;
+pub mod cell;
+#[cfg(test)]
+mod cell_samples;
 pub mod composed;
 pub mod draft;
 pub mod entry;
 pub mod hold;
+pub mod inexpressible;
+pub mod layer;
 pub mod modify;
 pub mod overbooking;
 pub mod price;

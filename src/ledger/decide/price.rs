@@ -6,8 +6,8 @@ use keyrack_model::id::{AccountId, RatePlanId, RoomTypeId};
 use keyrack_model::money::{Currency, Money};
 use keyrack_model::stay::StayDate;
 
+use super::layer::RateTable;
 use super::rules::DerivedPlan;
-use super::sellable::RateTable;
 
 /// How each plan of a property follows another, where it does.
 pub type Plans = HashMap<RatePlanId, Option<DerivedPlan>>;
@@ -108,7 +108,7 @@ mod tests {
     use keyrack_model::restriction::Restrictions;
 
     use super::*;
-    use crate::decide::sellable::RateNight;
+    use crate::decide::layer::RateNight;
 
     const FLEX: RatePlanId = RatePlanId(1);
     const SAVER: RatePlanId = RatePlanId(2);

@@ -9,10 +9,11 @@ use keyrack_model::reservation::{RevisionKind, Status};
 use keyrack_model::stay::{Stay, StayDate};
 
 use super::draft::{Draft, GuestChange, Reference};
+use super::layer::RateTable;
 use super::refusal::{Force, Refusal};
 use super::revise::{Claim, TypeNight};
 use super::rules::Rules;
-use super::sellable::{HindranceKind, RateTable, hindrance};
+use super::sellable::{HindranceKind, hindrance};
 use super::state::{Detail, Reservation, RoomStay};
 use crate::command::{Answer, Forced, HoldEnd, Receipt, Wish, WishedRoom};
 

@@ -1,164 +1,9 @@
-//! May this stay be sold? Restrictions of its nights, in layers, and what stands in the way.
-//!
-//! A layer is a row: the whole property, a room type, a rate plan, an account. Restrictions of all
-//! layers hold together, the stricter of each; so lifting one never opens another.
+//! May this stay be sold? What in the rules of its nights stands in the way.
 
-use std::collections::HashMap;
-
-use keyrack_model::id::{AccountId, RatePlanId, RoomTypeId};
 use keyrack_model::restriction::{RestrictionKind, Restrictions};
 use keyrack_model::stay::{Stay, StayDate, days_between};
 
-/// What was set of one night at one layer; an absent field says nothing there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RateNight {
-    /// `None` is the whole property.
-    pub room_type: Option<RoomTypeId>,
-    /// `None` is the room type itself.
-    pub rate_plan: Option<RatePlanId>,
-    /// `None` is every account and the desk.
-    pub account: Option<AccountId>,
-    /// Which night.
-    pub night: StayDate,
-    /// Price at standard occupancy, minor units of the property's currency.
-    pub amount_minor: Option<i64>,
-    /// Price by guests, minor units.
-    pub occupancy_rates: Option<Vec<(u8, i64)>>,
-    /// The restrictions; `false` and `None` say nothing.
-    pub restrictions: Restrictions,
-}
-
-/// Which layer speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// The whole property.
-    Property,
-    /// The room type.
-    RoomType,
-    /// The rate plan.
-    RatePlan,
-    /// The account.
-    Account,
-}
-
-impl Layer {
-    /// The layer in words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Property => "property",
-            Self::RoomType => "room type",
-            Self::RatePlan => "rate plan",
-            Self::Account => "account",
-        }
-    }
-}
-
-impl RateNight {
-    /// At which layer it speaks: the narrowest that it names.
-    pub fn layer(&self) -> Layer {
-        match (self.account, self.rate_plan, self.room_type) {
-            (Some(_), _, _) => Layer::Account,
-            (None, Some(_), _) => Layer::RatePlan,
-            (None, None, Some(_)) => Layer::RoomType,
-            (None, None, None) => Layer::Property,
-        }
-    }
-}
-
-/// The rules of one night after all layers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NightRules {
-    /// The stricter of every layer.
-    pub restrictions: Restrictions,
-    /// Layers with a stop sell, the widest first.
-    pub closed_by: Vec<Layer>,
-    /// Price at standard occupancy, minor units; of the plan itself, never of its room type.
-    pub rate_minor: Option<i64>,
-    /// Price by guests, minor units.
-    pub occupancy_rates: Vec<(u8, i64)>,
-}
-
-/// The rules that the given layers of one night make together for a product: the plan, or the room
-/// type itself (`None`). A price counts only where it was set for that very product; the account's
-/// own wins over everybody's.
-pub fn merge<'a>(
-    layers: impl IntoIterator<Item = &'a RateNight>,
-    plan: Option<RatePlanId>,
-) -> NightRules {
-    let mut rules = NightRules::default();
-    let (mut rate, mut by_guests) = (None, None);
-    for row in layers {
-        rules.restrictions = rules.restrictions.stricter(row.restrictions);
-        if row.restrictions.stop_sell {
-            rules.closed_by.push(row.layer());
-        }
-        if row.rate_plan == plan {
-            let rank = row.account.is_some();
-            rate = narrower(rate, row.amount_minor.map(|amount| (rank, amount)));
-            let set = row.occupancy_rates.as_ref().map(|rates| (rank, rates));
-            by_guests = narrower(by_guests, set);
-        }
-    }
-    rules.closed_by.sort_unstable();
-    rules.closed_by.dedup();
-    rules.rate_minor = rate.map(|(_, amount)| amount);
-    rules.occupancy_rates = by_guests.map_or_else(Vec::new, |(_, rates)| rates.clone());
-    rules
-}
-
-/// The one of the narrower layer; the later where both are alike.
-fn narrower<T>(known: Option<(bool, T)>, new: Option<(bool, T)>) -> Option<(bool, T)> {
-    match (known, new) {
-        (Some(known), Some(new)) if new.0 >= known.0 => Some(new),
-        (Some(known), _) => Some(known),
-        (None, new) => new,
-    }
-}
-
-/// Rows of many nights and types, found by type and night.
-#[derive(Clone, Debug, Default)]
-pub struct RateTable {
-    rows: HashMap<(Option<RoomTypeId>, StayDate), Vec<RateNight>>,
-}
-
-impl FromIterator<RateNight> for RateTable {
-    fn from_iter<I: IntoIterator<Item = RateNight>>(rows: I) -> Self {
-        let mut table = Self::default();
-        for row in rows {
-            let place = (row.room_type, row.night);
-            table.rows.entry(place).or_default().push(row);
-        }
-        table
-    }
-}
-
-impl RateTable {
-    /// The rules of one night for a type, a plan of it, and who asks: an account, or the desk.
-    pub fn rules(
-        &self,
-        room_type: RoomTypeId,
-        plan: Option<RatePlanId>,
-        account: Option<AccountId>,
-        night: StayDate,
-    ) -> NightRules {
-        merge(self.layers(room_type, plan, account, night), plan)
-    }
-
-    fn layers(
-        &self,
-        room_type: RoomTypeId,
-        plan: Option<RatePlanId>,
-        account: Option<AccountId>,
-        night: StayDate,
-    ) -> impl Iterator<Item = &RateNight> {
-        [None, Some(room_type)]
-            .into_iter()
-            .filter_map(move |room_type| self.rows.get(&(room_type, night)))
-            .flatten()
-            .filter(move |row| row.rate_plan.is_none() || row.rate_plan == plan)
-            .filter(move |row| row.account.is_none() || row.account == account)
-    }
-}
+use super::layer::{Layer, NightRules};
 
 /// Something that stands in the way of a stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -298,4 +143,147 @@ fn restriction(kind: RestrictionKind, why: String, night: StayDate) -> Hindrance
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use RestrictionKind as Kind;
+    use jiff::civil::date;
+    use keyrack_model::id::RoomTypeId;
+    use keyrack_model::stay::plus_days;
+
+    use super::*;
+    use crate::decide::layer::{RateNight, RateTable};
+
+    fn night(offset: i32) -> StayDate {
+        plus_days(date(2030, 7, 1), offset)
+    }
+
+    fn stay(from: i32, to: i32) -> Stay {
+        Stay::new(night(from), night(to)).expect("a stay")
+    }
+
+    fn row(offset: i32, restrictions: Restrictions) -> RateNight {
+        RateNight {
+            room_type: Some(RoomTypeId(1)),
+            rate_plan: None,
+            account: None,
+            night: night(offset),
+            amount_minor: None,
+            occupancy_rates: None,
+            restrictions,
+        }
+    }
+
+    /// Kinds that hinder a stay booked on night -10, where one night has restrictions.
+    fn hinders(at: i32, restrictions: Restrictions, stay: Stay) -> Vec<HindranceKind> {
+        let table = RateTable::from_iter([row(at, restrictions)]);
+        let rules = |night| table.rules(RoomTypeId(1), None, None, night);
+        hindrance(&rules, stay, night(-10))
+            .into_iter()
+            .map(|h| h.kind)
+            .collect()
+    }
+
+    #[test]
+    fn r29_a_minimum_on_arrival_binds_arrivals_and_one_through_the_stay_binds_sleepers() {
+        let arrival = Restrictions {
+            min_stay_arrival: Some(3),
+            ..Default::default()
+        };
+        let through = Restrictions {
+            min_stay_through: Some(3),
+            ..Default::default()
+        };
+        // Seven weeks' days, so that none falls through a gap.
+        for day in 0..7 {
+            for (from, to, by_arrival, by_through) in [
+                (-1, 1, false, true),  // arrives before, sleeps on it
+                (0, 2, true, true),    // arrives on it
+                (1, 3, false, false),  // arrives after
+                (-2, 0, false, false), // departs on it
+                (-1, 2, false, false), // long enough
+                (0, 3, false, false),
+            ] {
+                let stay = stay(day + from, day + to);
+                let case = format!("{stay} with the rule on {}", night(day));
+                let hindered = hinders(day, arrival, stay);
+                let kind = HindranceKind::Restriction(Kind::MinStayArrival);
+                assert_eq!(hindered.contains(&kind), by_arrival, "{case}");
+                assert_eq!(hindered.is_empty(), !by_arrival, "{case}");
+                let hindered = hinders(day, through, stay);
+                let kind = HindranceKind::Restriction(Kind::MinStayThrough);
+                assert_eq!(hindered.contains(&kind), by_through, "{case}");
+                assert_eq!(hindered.is_empty(), !by_through, "{case}");
+            }
+        }
+    }
+
+    #[test]
+    fn r28_each_kind_of_restriction_hinders_by_itself() {
+        let none = Restrictions::default();
+        let table = [
+            (
+                0,
+                Restrictions {
+                    max_stay: Some(1),
+                    ..none
+                },
+                Kind::MaxStay,
+            ),
+            (
+                0,
+                Restrictions {
+                    closed_to_arrival: true,
+                    ..none
+                },
+                Kind::ClosedToArrival,
+            ),
+            (
+                2,
+                Restrictions {
+                    closed_to_departure: true,
+                    ..none
+                },
+                Kind::ClosedToDeparture,
+            ),
+            (
+                0,
+                Restrictions {
+                    min_advance_days: Some(11),
+                    ..none
+                },
+                Kind::MinAdvanceDays,
+            ),
+            (
+                0,
+                Restrictions {
+                    max_advance_days: Some(9),
+                    ..none
+                },
+                Kind::MaxAdvanceDays,
+            ),
+        ];
+        for (at, rules, kind) in table {
+            let hindered = hinders(at, rules, stay(0, 2));
+            assert_eq!(hindered, [HindranceKind::Restriction(kind)], "{kind:?}");
+            // On the other side of the stay, and on a stay that fits, nothing stands in the way.
+            assert_eq!(hinders(if at == 0 { 2 } else { 0 }, rules, stay(0, 2)), []);
+        }
+        let fits = Restrictions {
+            min_advance_days: Some(10),
+            max_advance_days: Some(10),
+            ..none
+        };
+        assert_eq!(hinders(0, fits, stay(0, 2)), []);
+        let stop = Restrictions {
+            stop_sell: true,
+            ..none
+        };
+        for (from, to, closed) in [(-2, 0, false), (-1, 1, true), (0, 1, true), (1, 2, false)] {
+            let hindered = hinders(0, stop, stay(from, to));
+            assert_eq!(
+                hindered.contains(&HindranceKind::Closed),
+                closed,
+                "{from}..{to}"
+            );
+        }
+    }
+}

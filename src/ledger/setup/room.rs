@@ -2,11 +2,11 @@
 //!
 //! # Why
 //!
-//! A night has one number `out_of_order`. Staff state it as a total by `SetNights`; a block adds its
-//! room to it when it is made and takes it away when it ends, so the number that staff see is
+//! A night has one number `out_of_order`. Staff state it as a total by `SetNights`; a block adds
+//! its room to it when it is made and takes it away when it ends, so the number that staff see is
 //! always the one that counts. What staff stated by hand is the number less the blocked rooms. It
-//! never falls below 0 nor rises above the physical count: a total stated below the blocked rooms is
-//! believed.
+//! never falls below 0 nor rises above the physical count: a total stated below the blocked rooms
+//! is believed.
 
 use std::collections::BTreeMap;
 
@@ -72,15 +72,40 @@ pub(crate) async fn put(
         return Ok(Err(Refusal::invalid("/room", sentence)));
     }
     let counts = counts_after(&mut tx, id, from, to).await?;
-    for (room_type, rooms) in &counts {
-        let nights = night::span(&mut tx, id, *room_type, calendar.business_day).await?;
+    let recounted = recount(ledger, &mut tx, id, by, &counts, force.as_ref()).await?;
+    if let Err(refusal) = recounted {
+        return Ok(Err(refusal));
+    }
+    write(&mut tx, id, known.as_ref(), of.id, &room).await?;
+    for (room_type, rooms) in counts {
+        room_type::set_rooms(&mut tx, id, room_type, rooms).await?;
+    }
+    let put = store::list(&mut tx, id, Some(&room.code)).await?.pop();
+    let put = put.ok_or(LedgerError::Conflict)?;
+    connection::commit(tx).await?;
+    Ok(Ok((put.room, known.is_none())))
+}
+
+/// Gives the nights of types their new counts.
+async fn recount(
+    ledger: &Ledger,
+    conn: &mut PgConnection,
+    id: PropertyId,
+    by: &By,
+    counts: &[(RoomTypeId, i32)],
+    force: Option<&Forced>,
+) -> Result<Result<(), Refusal>, LedgerError> {
+    let calendar = property::calendar(conn, id)
+        .await?
+        .ok_or(LedgerError::Conflict)?;
+    for (room_type, rooms) in counts {
+        let nights = night::span(conn, id, *room_type, calendar.business_day).await?;
         let Some(nights) = nights else { continue };
-        let force = force.clone();
         let command = Command::SetPhysical {
             room_type: *room_type,
             nights,
             rooms: *rooms,
-            force,
+            force: force.cloned(),
             dry_run: false,
         };
         let asked = Asked::new(id, by.clone().into(), command);
@@ -88,21 +113,25 @@ pub(crate) async fn put(
             return Ok(Err(refusal));
         }
     }
-    property::lock(&mut tx, id)
+    Ok(Ok(()))
+}
+
+/// Writes the room's row, under the property's lock.
+async fn write(
+    conn: &mut PgConnection,
+    id: PropertyId,
+    known: Option<&KnownRoom>,
+    room_type: RoomTypeId,
+    room: &Room,
+) -> Result<(), LedgerError> {
+    property::lock(conn, id)
         .await?
         .ok_or(LedgerError::Conflict)?;
-    match &known {
-        Some(known) => store::update(&mut tx, id, known.id, of.id, &room).await?,
-        None => store::insert(&mut tx, id, of.id, &room).await?,
+    match known {
+        Some(known) => store::update(conn, id, known.id, room_type, room).await?,
+        None => store::insert(conn, id, room_type, room).await?,
     }
-    for (room_type, rooms) in counts {
-        room_type::set_rooms(&mut tx, id, room_type, rooms).await?;
-    }
-    rate_change::raise_rules(&mut tx, id).await?;
-    let put = store::list(&mut tx, id, Some(&room.code)).await?.pop();
-    let put = put.ok_or(LedgerError::Conflict)?;
-    connection::commit(tx).await?;
-    Ok(Ok((put.room, known.is_none())))
+    rate_change::raise_rules(conn, id).await
 }
 
 /// Where a room counts.

@@ -7,7 +7,7 @@ use keyrack_model::stay::{StayDate, StayRange};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::decide::sellable::RateNight;
+use crate::decide::layer::RateNight;
 use crate::error::LedgerError;
 
 #[derive(sqlx::FromRow)]

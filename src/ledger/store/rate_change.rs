@@ -32,7 +32,7 @@ impl Touched {
     }
 }
 
-/// Raises the version of a property's rules: decisions that rest on the former ones are not applied.
+/// Raises the version of a property's rules: decisions that rest on the former are not applied.
 pub(crate) async fn raise_rules(
     conn: &mut PgConnection,
     property: PropertyId,

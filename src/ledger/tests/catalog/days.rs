@@ -127,33 +127,29 @@ async fn rules_of_lead_time_are_told_again_every_day() {
     assert_eq!(last, "0 0 0 2030-06-02 2030-07-02 lead_time");
 }
 
-#[tokio::test]
-async fn an_overbooking_case_says_who_is_concerned_and_gathers_evidence() {
+/// Two doubles of which one burns, while both are sold on the fifth night.
+async fn burnt() -> (Hotel, ReservationId, ReservationId) {
     let hotel = Hotel::open().await;
     let dbl = hotel.room_type("dbl", room_type("Double", 2)).await;
     let first = sell(&hotel, dbl, stay(3, 5), 1).await;
     let second = sell(&hotel, dbl, stay(4, 6), 1).await;
     sell(&hotel, dbl, stay(1, 2), 1).await;
-    let force = Forced {
+    let force = Some(Forced {
         reason: "fire".into(),
         allow: vec![Force::Oversell],
-    };
-    let (ledger, by) = (&hotel.ledger, &hotel.by);
-    let fewer = room_type("Double", 1);
-    let cut = catalog::put_room_type(
-        ledger,
-        hotel.property,
-        by,
-        "dbl",
-        fewer,
-        None,
-        Some(force),
-        false,
-    );
+    });
+    let (ledger, by, fewer) = (&hotel.ledger, &hotel.by, room_type("Double", 1));
+    let property = hotel.property;
+    let cut = catalog::put_room_type(ledger, property, by, "dbl", fewer, None, force, false);
     cut.await.expect("no failure").expect("forced");
-    let open = overbookings::list(ledger, hotel.property, true, 10)
-        .await
-        .expect("no failure");
+    (hotel, first, second)
+}
+
+#[tokio::test]
+async fn an_overbooking_case_says_who_is_concerned() {
+    let (hotel, first, second) = burnt().await;
+    let open = overbookings::list(&hotel.ledger, hotel.property, true, 10).await;
+    let open = open.expect("no failure");
     assert_eq!(open.len(), 1);
     let case = &open[0];
     assert_eq!(
@@ -163,42 +159,40 @@ async fn an_overbooking_case_says_who_is_concerned_and_gathers_evidence() {
     assert_eq!(case.nights, [(day(4), 1, None)]);
     assert_eq!(case.concerned, [first, second]);
     assert_eq!(case.events[0].0, "opened");
-    let told = serde_json::json!({"told": 1});
-    overbookings::add_evidence(
-        ledger,
-        hotel.property,
-        case.id,
-        told,
-        Some(Cause::CapacityCut),
-    )
-    .await
-    .expect("no failure");
-    overbookings::add_evidence(
-        ledger,
-        hotel.property,
-        CaseId(999),
-        serde_json::json!({}),
-        None,
-    )
-    .await
-    .expect("nothing to add to");
+    hotel.proven().await;
+}
+
+#[tokio::test]
+async fn a_case_gathers_evidence_and_closes_when_its_night_is_cured() {
+    let (hotel, _, second) = burnt().await;
+    let (ledger, property) = (&hotel.ledger, hotel.property);
+    let case = overbookings::list(ledger, property, true, 10)
+        .await
+        .expect("no failure")
+        .remove(0);
+    for (id, evidence) in [(case.id, 1), (CaseId(999), 2)] {
+        let evidence = serde_json::json!({ "told": evidence });
+        let cause = Some(Cause::CapacityCut);
+        let added = overbookings::add_evidence(ledger, property, id, evidence, cause).await;
+        added.expect("no failure, and nothing where there is no case");
+    }
     let cancel = Command::Cancel {
         reservation: second,
         reason: None,
         told_channel: false,
         version: None,
     };
-    let asked = Asked::new(hotel.property, hotel.by.clone().into(), cancel);
+    let asked = Asked::new(property, hotel.by.clone().into(), cancel);
     ledger
         .ask(asked)
         .await
         .expect("no failure")
         .expect("no refusal");
-    let open = overbookings::list(ledger, hotel.property, true, 10)
+    let open = overbookings::list(ledger, property, true, 10)
         .await
         .expect("no failure");
     assert_eq!(open, [], "the night is cured");
-    let case = overbookings::load(ledger, hotel.property, case.id)
+    let case = overbookings::load(ledger, property, case.id)
         .await
         .expect("no failure");
     let case = case.expect("it is kept");
@@ -217,7 +211,7 @@ async fn an_overbooking_case_says_who_is_concerned_and_gathers_evidence() {
 async fn the_proof_names_what_was_spoilt() {
     let hotel = Hotel::open().await;
     let dbl = hotel.room_type("dbl", room_type("Double", 2)).await;
-    let id = sell(&hotel, dbl, stay(3, 5), 1).await;
+    sell(&hotel, dbl, stay(3, 5), 1).await;
     hotel.proven().await;
     let whole = verify::verify(&hotel.ledger, None)
         .await
@@ -264,5 +258,4 @@ async fn the_proof_names_what_was_spoilt() {
         run(mend).await.expect("mended");
         hotel.proven().await;
     }
-    let _ = id;
 }

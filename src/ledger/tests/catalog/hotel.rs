@@ -163,7 +163,7 @@ impl Hotel {
     /// What the feed would read: type, plan, account, from, until, fields.
     pub async fn rate_changes(&self) -> Vec<String> {
         sqlx::query_scalar(
-            "select concat_ws(' ', room_type_id, rate_plan_id, account_id, night_from, night_until, \
+            "select concat_ws(' ', room_type_id, rate_plan_id, account_id, night_from, night_until,
              array_to_string(fields, ',')) from rate_change where property_id = $1 order by seq",
         )
         .bind(self.property.0)

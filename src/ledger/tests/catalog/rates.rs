@@ -1,15 +1,23 @@
 //! Rates and restrictions, what they tell, and what can be sold.
 
-use keyrack_ledger::catalog::{self, Derivation, PropertySetup, RatePlanSetup};
+use keyrack_ledger::catalog::{self, Derivation, PropertySetup};
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::inventory;
 use keyrack_ledger::rates::{self, Offer, RateChange};
-use keyrack_model::id::RoomTypeId;
-use keyrack_model::stay::Weekdays;
+use keyrack_model::id::{RatePlanId, RoomTypeId};
+use keyrack_model::stay::{StayRange, Weekdays};
 
 use crate::hotel::{Hotel, day, rate_plan, room_type, setup, stay};
 use crate::rooms::sell;
 use crate::told::Told;
+
+fn of(room_type: RoomTypeId, nights: StayRange) -> RateChange {
+    RateChange {
+        room_type: Some(room_type),
+        nights: Some(nights),
+        ..Default::default()
+    }
+}
 
 pub async fn set(hotel: &Hotel, changes: &[RateChange]) -> Result<u32, Refusal> {
     let (ledger, by) = (&hotel.ledger, &hotel.by);
@@ -25,119 +33,68 @@ fn at(refusal: Refusal) -> Vec<String> {
     }
 }
 
+type Alter = fn(&mut RateChange);
+
+/// Each field of rates with a change of it alone.
+const FIELDS: [(&str, Alter); 9] = [
+    ("occupancy_rates", |c| {
+        c.occupancy_rates = Some(vec![(1, 9_000)])
+    }),
+    ("min_stay_arrival", |c| c.min_stay_arrival = Some(Some(2))),
+    ("min_stay_through", |c| c.min_stay_through = Some(Some(2))),
+    ("max_stay", |c| c.max_stay = Some(Some(9))),
+    ("closed_to_arrival", |c| c.closed_to_arrival = Some(true)),
+    ("closed_to_departure", |c| {
+        c.closed_to_departure = Some(true)
+    }),
+    ("min_advance_days", |c| c.min_advance_days = Some(Some(1))),
+    ("max_advance_days", |c| c.max_advance_days = Some(Some(99))),
+    ("stop_sell", |c| c.stop_sell = Some(true)),
+];
+
 #[tokio::test]
 async fn r28_each_field_alone_changes_its_cell_and_is_told_to_the_feed() {
     let told = Told::open().await;
     let hotel = &told.hotel;
-    let of_plan = RateChange {
-        room_type: Some(told.dbl),
-        rate_plan: Some(told.flex),
-        nights: Some(stay(2, 4)),
-        ..Default::default()
-    };
+    let mut of_plan = of(told.dbl, stay(2, 4));
+    of_plan.rate_plan = Some(told.flex);
     let before = hotel.rate_changes().await.len();
-    let base = RateChange {
-        rate_minor: Some(Some(12_000)),
-        ..of_plan.clone()
-    };
+    let mut base = of_plan.clone();
+    base.rate_minor = Some(Some(12_000));
     assert_eq!(set(hotel, std::slice::from_ref(&base)).await, Ok(2));
     assert_eq!(
         set(hotel, &[base]).await,
         Ok(0),
         "an equal rate changes nothing"
     );
-    let each = [
-        (
-            "occupancy_rates",
-            RateChange {
-                occupancy_rates: Some(vec![(1, 9_000)]),
-                ..of_plan.clone()
-            },
-        ),
-        (
-            "min_stay_arrival",
-            RateChange {
-                min_stay_arrival: Some(Some(2)),
-                ..of_plan.clone()
-            },
-        ),
-        (
-            "min_stay_through",
-            RateChange {
-                min_stay_through: Some(Some(2)),
-                ..of_plan.clone()
-            },
-        ),
-        (
-            "max_stay",
-            RateChange {
-                max_stay: Some(Some(9)),
-                ..of_plan.clone()
-            },
-        ),
-        (
-            "closed_to_arrival",
-            RateChange {
-                closed_to_arrival: Some(true),
-                ..of_plan.clone()
-            },
-        ),
-        (
-            "closed_to_departure",
-            RateChange {
-                closed_to_departure: Some(true),
-                ..of_plan.clone()
-            },
-        ),
-        (
-            "min_advance_days",
-            RateChange {
-                min_advance_days: Some(Some(1)),
-                ..of_plan.clone()
-            },
-        ),
-        (
-            "max_advance_days",
-            RateChange {
-                max_advance_days: Some(Some(99)),
-                ..of_plan.clone()
-            },
-        ),
-        (
-            "stop_sell",
-            RateChange {
-                stop_sell: Some(true),
-                ..of_plan.clone()
-            },
-        ),
-    ];
     let mut expected = vec!["rate"];
     let mut cell = told.cells(&[told.plan(2)]).await.remove(0).values;
     assert_eq!(cell.rate.map(|money| money.minor), Some(12_000));
-    for (field, change) in each {
+    for (field, alter) in FIELDS {
         let rules = hotel.rules_version().await;
+        let mut change = of_plan.clone();
+        alter(&mut change);
         assert_eq!(set(hotel, &[change]).await, Ok(2), "{field}");
         assert_eq!(hotel.rules_version().await, rules + 1);
         expected.push(field);
         let now = told.cells(&[told.plan(2)]).await.remove(0).values;
-        let can_tell = [
+        let tells = [
             "occupancy_rates",
             "min_stay_arrival",
             "min_stay_through",
             "closed_to_arrival",
         ];
-        if can_tell.contains(&field) {
+        if tells.contains(&field) {
             assert_ne!(now, cell, "{field} is told, or closes the night");
         }
         cell = now;
     }
-    let changes = hotel.rate_changes().await;
     let (dbl, flex) = (told.dbl, told.flex);
-    let lines: Vec<String> = expected
-        .into_iter()
+    let each = expected.into_iter();
+    let lines: Vec<String> = each
         .map(|field| format!("{dbl} {flex} 0 2030-06-03 2030-06-05 {field}"))
         .collect();
-    assert_eq!(changes[before..], lines);
+    assert_eq!(hotel.rate_changes().await[before..], lines);
 }
 
 #[tokio::test]
@@ -151,82 +108,54 @@ async fn all_of_a_call_is_set_or_none() {
     };
     let put = catalog::put_property(&hotel.ledger, &hotel.by, "seehof", bounded, None).await;
     put.expect("no failure").expect("no refusal");
-    let good = RateChange {
-        room_type: Some(dbl),
-        nights: Some(stay(0, 10)),
-        rate_minor: Some(Some(10_000)),
-        ..Default::default()
-    };
-    let wrong = [
-        good.clone(),
-        RateChange {
-            rate_minor: Some(Some(4_999)),
-            ..good.clone()
-        },
-        RateChange {
-            rate_minor: Some(Some(50_001)),
-            ..good.clone()
-        },
-        RateChange {
-            room_type: Some(RoomTypeId(999)),
-            ..good.clone()
-        },
-        RateChange {
-            room_type: None,
-            ..good.clone()
-        },
-        RateChange {
-            nights: None,
-            ..good.clone()
-        },
-        RateChange {
-            max_stay: Some(Some(0)),
-            ..good.clone()
-        },
-        RateChange {
-            occupancy_rates: Some(vec![(2, 9_000), (2, 9_500)]),
-            ..good.clone()
-        },
+    let mut good = of(dbl, stay(0, 10));
+    good.rate_minor = Some(Some(10_000));
+    let wrong: [(&str, Alter); 7] = [
+        ("rate", |c| c.rate_minor = Some(Some(4_999))),
+        ("rate", |c| c.rate_minor = Some(Some(50_001))),
+        ("room_type", |c| c.room_type = Some(RoomTypeId(999))),
+        ("room_type", |c| c.room_type = None),
+        ("from", |c| c.nights = None),
+        ("max_stay", |c| c.max_stay = Some(Some(0))),
+        ("occupancy_rates", |c| {
+            c.occupancy_rates = Some(vec![(2, 9_000), (2, 9_500)])
+        }),
     ];
     let rules = hotel.rules_version().await;
+    let (mut changes, mut pointers) = (vec![good.clone()], Vec::new());
+    for (field, spoil) in wrong {
+        pointers.push(format!("/values/{}/{field}", changes.len()));
+        let mut change = good.clone();
+        spoil(&mut change);
+        changes.push(change);
+    }
     assert_eq!(
-        at(set(&hotel, &wrong).await.expect_err("seven are wrong")),
-        [
-            "/values/1/rate",
-            "/values/2/rate",
-            "/values/3/room_type",
-            "/values/4/room_type",
-            "/values/5/from",
-            "/values/6/max_stay",
-            "/values/7/occupancy_rates",
-        ]
+        at(set(&hotel, &changes).await.expect_err("seven are wrong")),
+        pointers
     );
     assert_eq!(hotel.rules_version().await, rules);
+    assert_eq!(set(&hotel, &[good]).await, Ok(10), "none was set before");
+}
+
+#[tokio::test]
+async fn a_dry_run_sets_nothing_weekdays_choose_nights_and_a_rate_can_be_cleared() {
+    let hotel = Hotel::open().await;
+    let dbl = hotel.room_type("dbl", room_type("Double", 4)).await;
+    let mut all = of(dbl, stay(0, 10));
+    all.rate_minor = Some(Some(10_000));
     let (ledger, by) = (&hotel.ledger, &hotel.by);
-    let tried = rates::set(
-        ledger,
-        hotel.property,
-        by,
-        std::slice::from_ref(&good),
-        true,
-    )
-    .await;
+    let tried = rates::set(ledger, hotel.property, by, std::slice::from_ref(&all), true).await;
     assert_eq!(tried.expect("no failure"), Ok(10));
-    let weekend = RateChange {
-        weekdays: Some(Weekdays::from_bits(0b110_0000)),
-        rate_minor: Some(Some(15_000)),
-        ..good.clone()
-    };
+    let mut weekend = all.clone();
+    weekend.weekdays = Some(Weekdays::from_bits(0b110_0000));
+    weekend.rate_minor = Some(Some(15_000));
     assert_eq!(
-        set(&hotel, &[good.clone(), weekend]).await,
+        set(&hotel, &[all, weekend]).await,
         Ok(10),
         "a dry run set nothing"
     );
-    let cleared = RateChange {
-        rate_minor: Some(None),
-        nights: Some(stay(0, 1)),
-        ..good
-    };
+    let mut cleared = of(dbl, stay(0, 1));
+    cleared.rate_minor = Some(None);
     assert_eq!(set(&hotel, &[cleared]).await, Ok(1));
     let stored: Vec<Option<i64>> =
         sqlx::query_scalar("select amount_minor from rate_night order by stay_date limit 3")
@@ -242,94 +171,94 @@ fn find<'a>(offers: &'a [Offer], room_type: &str, plan: Option<&str>) -> &'a Off
     offers.iter().find(is_it).expect("an offer")
 }
 
-#[tokio::test]
-async fn an_offer_has_its_price_or_says_what_stands_in_the_way() {
+/// Doubles with a flexible plan and a saver that follows it, for a week from the second day on.
+async fn priced() -> (Hotel, RoomTypeId, RatePlanId) {
     let hotel = Hotel::open().await;
     let dbl = hotel.room_type("dbl", room_type("Double", 4)).await;
     hotel.room_type("sgl", room_type("Single", 1)).await;
     let flex = hotel.rate_plan("flex", rate_plan("Flexible")).await;
-    let saver = RatePlanSetup {
-        derived_from: Some((
-            "flex".into(),
-            Derivation {
-                percent_hundredths: -1000,
-                add_minor: 0,
-                step_minor: 100,
-            },
-        )),
-        ..rate_plan("Saver")
+    let less = Derivation {
+        percent_hundredths: -1000,
+        add_minor: 0,
+        step_minor: 100,
     };
+    let mut saver = rate_plan("Saver");
+    saver.derived_from = Some(("flex".into(), less));
     let saver = hotel.rate_plan("saver", saver).await;
-    let rates_of_week = RateChange {
-        room_type: Some(dbl),
-        rate_plan: Some(flex),
-        nights: Some(stay(1, 8)),
-        rate_minor: Some(Some(12_340)),
-        occupancy_rates: Some(vec![(1, 9_990)]),
-        ..Default::default()
-    };
-    let min_stay = RateChange {
-        rate_plan: Some(saver),
-        rate_minor: None,
-        occupancy_rates: None,
-        min_stay_arrival: Some(Some(3)),
-        nights: Some(stay(2, 3)),
-        ..rates_of_week.clone()
-    };
-    set(&hotel, &[rates_of_week, min_stay]).await.expect("set");
+    let mut week = of(dbl, stay(1, 8));
+    week.rate_plan = Some(flex);
+    week.rate_minor = Some(Some(12_340));
+    week.occupancy_rates = Some(vec![(1, 9_990)]);
+    let mut min_stay = of(dbl, stay(2, 3));
+    min_stay.rate_plan = Some(saver);
+    min_stay.min_stay_arrival = Some(Some(3));
+    set(&hotel, &[week, min_stay]).await.expect("set");
+    (hotel, dbl, flex)
+}
+
+#[tokio::test]
+async fn an_offer_has_its_price_by_guests_and_by_the_plan_that_it_follows() {
+    let (hotel, dbl, flex) = priced().await;
     sell(&hotel, dbl, stay(3, 4), 3).await;
-    let offers = |from, to, adults, plan| {
-        rates::offers(
-            &hotel.ledger,
-            hotel.property,
-            stay(from, to),
-            adults,
-            0,
-            plan,
-        )
-    };
-    let both = offers(2, 4, 2, None).await.expect("no failure");
+    let offers =
+        |adults, plan| rates::offers(&hotel.ledger, hotel.property, stay(2, 4), adults, 0, plan);
+    let both = offers(2, None).await.expect("no failure");
     assert_eq!(both.len(), 3);
     let flexible = find(&both, "dbl", Some("flex"));
     assert_eq!((flexible.free, flexible.hindrances.len()), (1, 0));
     assert_eq!(flexible.total.map(|money| money.minor), Some(24_680));
     assert_eq!(flexible.nightly[1].0, day(3));
-    let saver_offer = find(&both, "dbl", Some("saver"));
+    let saver = find(&both, "dbl", Some("saver"));
     assert_eq!(
-        saver_offer.total.map(|money| money.minor),
+        saver.total.map(|money| money.minor),
         Some(22_200),
         "111.06 to 111"
     );
     let words = "arrivals on this night stay 3 nights or more, not 2: 2030-06-03";
-    assert_eq!(saver_offer.hindrances, [words]);
+    assert_eq!(saver.hindrances, [words]);
     let single = find(&both, "sgl", None);
     assert_eq!(
         (single.free, single.total, single.hindrances.len()),
         (1, None, 0)
     );
-
-    let alone = offers(2, 4, 1, Some(flex)).await.expect("no failure");
+    let alone = offers(1, Some(flex)).await.expect("no failure");
     assert_eq!(
         find(&alone, "dbl", Some("flex")).total.map(|m| m.minor),
         Some(19_980)
     );
-    assert_eq!(
-        find(&alone, "sgl", Some("flex")).hindrances,
-        ["no price: 2030-06-03, 2030-06-04"]
-    );
-    let crowd = offers(2, 4, 3, Some(flex)).await.expect("no failure");
-    assert_eq!(
-        find(&crowd, "dbl", Some("flex")).hindrances,
-        ["too small: 2 adults at most, not 3"]
-    );
-    sell(&hotel, dbl, stay(3, 4), 1).await;
-    let full = offers(2, 5, 2, Some(flex)).await.expect("no failure");
-    assert_eq!(
-        find(&full, "dbl", Some("flex")).hindrances,
-        ["sold out: 2030-06-04"]
-    );
-    let far = offers(29, 31, 2, None).await.expect("no failure");
-    assert!(find(&far, "sgl", None).hindrances[0].starts_with("not yet open"));
+}
+
+#[tokio::test]
+async fn an_offer_says_what_stands_in_the_way() {
+    let (hotel, dbl, flex) = priced().await;
+    sell(&hotel, dbl, stay(3, 4), 4).await;
+    for (room_type, (from, to), adults, words) in [
+        ("sgl", (2, 4), 2, "no price: 2030-06-03, 2030-06-04"),
+        ("dbl", (5, 6), 3, "too small: 2 adults at most, not 3"),
+        ("dbl", (2, 5), 2, "sold out: 2030-06-04"),
+        (
+            "dbl",
+            (29, 31),
+            2,
+            "not yet open: nights from 2030-07-01 on",
+        ),
+        (
+            "dbl",
+            (-1, 2),
+            2,
+            "the arrival is past: the business day is 2030-06-01",
+        ),
+    ] {
+        let stay = stay(from, to);
+        let read = rates::offers(&hotel.ledger, hotel.property, stay, adults, 0, Some(flex)).await;
+        let offers = read.expect("no failure");
+        let hindrances = &find(&offers, room_type, Some("flex")).hindrances;
+        assert_eq!(
+            hindrances.first().map(String::as_str),
+            Some(words),
+            "{stay}"
+        );
+    }
 }
 
 #[tokio::test]

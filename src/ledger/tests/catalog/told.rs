@@ -267,8 +267,8 @@ async fn buffers_and_compositions_count_in_what_is_told_and_are_explained() {
     assert_eq!(lines[0].step, "mapping");
 }
 
-/// Entries behind a cursor, once so many may be read: other tests write on the same cluster, and the
-/// horizon spans it.
+/// Entries behind a cursor, once so many may be read: other tests write on the same cluster, and
+/// the horizon spans it.
 async fn read(hotel: &Hotel, after: Cursor, count: usize) -> Vec<TailEntry> {
     for _ in 0..500 {
         let entries = tail::entries(&hotel.ledger, after, 10).await.expect("read");

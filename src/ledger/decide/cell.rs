@@ -1,0 +1,148 @@
+//! A cell of ARI with everything that its number rests on, and the rules that keep rooms back.
+
+use keyrack_model::channel::{Capabilities, Inexpressible};
+use keyrack_model::id::{AccountId, RoomTypeId};
+use keyrack_model::stay::{StayDate, StayRange, Weekdays, days_between};
+
+use super::layer::NightRules;
+use super::price::Price;
+
+/// A rule that keeps rooms back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeepRule {
+    /// Only this account.
+    pub account: Option<AccountId>,
+    /// Only this type.
+    pub room_type: Option<RoomTypeId>,
+    /// Only these nights.
+    pub nights: Option<StayRange>,
+    /// Only these weekdays.
+    pub weekdays: Weekdays,
+    /// Only so many days ahead or more.
+    pub lead_days_min: Option<i32>,
+    /// Only so many days ahead or fewer.
+    pub lead_days_max: Option<i32>,
+    /// What it does.
+    pub keep: Keep,
+}
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Tells so many rooms fewer.
+    Back(i32),
+    /// Tells 0 when so many or fewer are left.
+    CloseAt(i32),
+}
+
+impl KeepRule {
+    /// Whether it binds this cell.
+    pub fn applies(&self, cell: &Cell<'_>) -> bool {
+        let lead = days_between(cell.business_day, cell.night);
+        self.account.is_none_or(|account| account == cell.account)
+            && self
+                .room_type
+                .is_none_or(|room_type| room_type == cell.room_type)
+            && self.nights.is_none_or(|nights| nights.contains(cell.night))
+            && self.weekdays.contains(cell.night)
+            && self.lead_days_min.is_none_or(|least| lead >= least)
+            && self.lead_days_max.is_none_or(|most| lead <= most)
+    }
+
+    /// Rooms that it leaves of those that are free.
+    pub fn rooms(&self, free: i32) -> i32 {
+        match self.keep {
+            Keep::Back(rooms) => (free - rooms).max(0),
+            Keep::CloseAt(rooms) if free <= rooms => 0,
+            Keep::CloseAt(_) => free,
+        }
+    }
+}
+
+/// The rooms of a night, in units of the type: of a composed type the least over its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stock {
+    /// Free in the shared pool, meant overbooking included.
+    pub free: i32,
+    /// Rooms that stand and can be slept in.
+    pub usable: i32,
+}
+
+/// How the account is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Listening {
+    /// What its channel can express.
+    pub channel: &'static Capabilities,
+    /// What to do where it cannot.
+    pub inexpressible: Inexpressible,
+    /// Hundredths of a percent on top of each rate.
+    pub markup_percent_hundredths: i64,
+    /// The account is closed: told zero and closed everywhere.
+    pub is_closed: bool,
+    /// The first night that is not told open: by property, account and channel.
+    pub horizon_end: StayDate,
+    /// The first night that may be booked at all.
+    pub bookable_from: Option<StayDate>,
+    /// No rate below, in minor units.
+    pub rate_min_minor: Option<i64>,
+    /// No rate above.
+    pub rate_max_minor: Option<i64>,
+}
+
+/// A cell with everything that its number rests on.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a> {
+    /// To whom.
+    pub account: AccountId,
+    /// Of which type.
+    pub room_type: RoomTypeId,
+    /// The night.
+    pub night: StayDate,
+    /// The property's business day.
+    pub business_day: StayDate,
+    /// The rooms; `None` where the night is not there.
+    pub stock: Option<Stock>,
+    /// The rules of the night.
+    pub rules: &'a NightRules,
+    /// The rules of the next date: who leaves then has slept here.
+    pub next: &'a NightRules,
+    /// The price, of a cell of a rate plan.
+    pub price: Option<&'a Price>,
+    /// The cell carries the restrictions: one of a plan, or of a type that is told without plans.
+    pub restricts: bool,
+}
+
+/// A line of the calculation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Which step.
+    pub step: &'static str,
+    /// In words, with the numbers.
+    pub why: String,
+    /// Rooms after it.
+    pub rooms: Option<i32>,
+    /// Closed after it.
+    pub closed: bool,
+}
+
+/// The number so far.
+pub(super) struct Draft<'a> {
+    pub(super) rooms: i32,
+    pub(super) closed: bool,
+    pub(super) lines: Option<&'a mut Vec<Line>>,
+}
+
+impl Draft<'_> {
+    /// Writes a line where somebody wants to know.
+    pub(super) fn say(&mut self, step: &'static str, why: impl FnOnce() -> String) {
+        let (rooms, closed) = (Some(self.rooms), self.closed);
+        if let Some(lines) = &mut self.lines {
+            lines.push(Line {
+                step,
+                why: why(),
+                rooms,
+                closed,
+            });
+        }
+    }
+}
