@@ -1,12 +1,11 @@
 //! Where push channels deliver: authenticated, taken in, answered in the channel's own words.
 
-use keyrack_model::adapter::{Inbound, Outbound};
-use secrecy::ExposeSecret;
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, Mac};
+use keyrack_model::adapter::{Inbound, Outbound};
+use secrecy::ExposeSecret;
+use sha2::Sha256;
 
 use crate::behind::Behind;
 use crate::connections::{self, Credentials};
@@ -69,7 +68,8 @@ pub async fn deliver(
     Ok(Answer::Said(said))
 }
 
-/// Compares hashes in constant time, so that neither content nor length of the secret shows.
+/// Compares in constant time, so that neither content nor length of the secret shows: both are
+/// hashed, and the hashes are compared as signatures are.
 fn is_login(known: &Credentials, inbound: &Inbound) -> bool {
     let given = inbound
         .headers
@@ -78,8 +78,16 @@ fn is_login(known: &Credentials, inbound: &Inbound) -> bool {
         .and_then(|(_, value)| value.strip_prefix("Basic "))
         .and_then(|text| STANDARD.decode(text.trim()).ok());
     let wanted = format!("{}:{}", known.user, known.secret.expose_secret());
-    let wanted = Sha256::digest(wanted.as_bytes());
-    given.is_some_and(|given| Sha256::digest(&given).ct_eq(&wanted).into())
+    let (Some(given), Some(wanted)) = (given, hash(wanted.as_bytes())) else {
+        return false;
+    };
+    hash(&given).is_some_and(|given| given.verify(&wanted.finalize().into_bytes()).is_ok())
+}
+
+fn hash(text: &[u8]) -> Option<Hmac<Sha256>> {
+    let mut hash = <Hmac<Sha256> as Mac>::new_from_slice(b"keyrack.inbox").ok()?;
+    hash.update(text);
+    Some(hash)
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use keyrack_model::id::{AccountId, ConnectionId, MessageId};
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
-use crate::intake::{self, IntakeOutcome, map, raw, unmapped_key};
+use crate::intake::outcome::IntakeOutcome;
+use crate::intake::say::unmapped_key;
+use crate::intake::{self, map, raw};
 use crate::notice::{self, Kind};
 use crate::store::message::{self, MessageRow};
 use crate::store::unmapped;

@@ -30,6 +30,8 @@ pub enum Kind {
     Unreadable,
     /// A reservation of which a part cannot be read.
     Faulty,
+    /// Recorded as it was told, and odd.
+    OddFact,
     /// Recorded, and the channel does not take our word for it.
     Unacknowledged,
     /// Polls or pushes fail for too long.
@@ -54,6 +56,7 @@ impl Kind {
             Self::UnknownHotel => "unknown_hotel",
             Self::Unreadable => "unreadable",
             Self::Faulty => "faulty",
+            Self::OddFact => "odd_fact",
             Self::Unacknowledged => "unacknowledged",
             Self::AccountFailing => "account_failing",
             Self::PushRefused => "push_refused",
@@ -133,6 +136,19 @@ pub async fn clear(
         tracing::info!(notice.kind = kind.as_str(), notice.key = key, "no longer");
     }
     Ok(stood)
+}
+
+/// Of a kind of trouble only what these keys name is left; says how many notices went.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn clear_others(
+    distribution: &Distribution,
+    kind: Kind,
+    standing: &[String],
+) -> Result<u64, DistributionError> {
+    notice::clear_others(&distribution.inner.pool, kind.as_str(), standing).await
 }
 
 /// The notices that stand, newest first: of one property, or all.

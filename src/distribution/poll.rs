@@ -218,7 +218,7 @@ async fn hold(
             poll::complete(&inner.pool, id, goal, begun_at, again).await?;
             owed::gone(&inner.pool, id, goal, begun_at).await?;
             if attempt > 0 {
-                notice::clear(distribution, Kind::AccountFailing, &failing_key(id)).await?;
+                notice::clear(distribution, Kind::AccountFailing, &failing_key(id, goal)).await?;
             }
             metrics::counter!("polls_total", "outcome" => "complete").increment(1);
             inner.wakes.push.notify_one();
@@ -283,8 +283,11 @@ async fn again_seconds(
 }
 
 /// What the notice of a failing connection is about.
-pub(crate) fn failing_key(id: ConnectionId) -> String {
-    format!("poll:{id}")
+pub(crate) fn failing_key(id: ConnectionId, goal: Goal) -> String {
+    match goal {
+        Goal::PollMissed => format!("missed:{id}"),
+        _ => format!("poll:{id}"),
+    }
 }
 
 /// A poll that falls due is begun within that.

@@ -1,5 +1,5 @@
-//! What falls due by the clock: dead holds, the roll-over of the business day, verification, alarms,
-//! what waits for a mapping, and what is too old to keep.
+//! What falls due by the clock: dead holds, the roll-over of the business day, verification,
+//! alarms, what waits for a mapping, and what is too old to keep.
 
 mod alarms;
 mod sweep;

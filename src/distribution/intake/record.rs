@@ -46,11 +46,21 @@ pub(super) struct Work {
     pub(super) revision: ReservationRevision,
 }
 
-/// What became of it: our short number and what the ledger did, or a failure that was logged.
+/// What became of it; a failure was logged.
 pub(super) struct Outcome {
     pub(super) index: usize,
-    pub(super) account: AccountId,
-    pub(super) result: Result<(String, String), ()>,
+    pub(super) account: Account,
+    pub(super) result: Result<Done, ()>,
+}
+
+/// What the ledger did.
+pub(super) struct Done {
+    /// Our short number.
+    pub(super) number: String,
+    /// In one word.
+    pub(super) did: String,
+    /// What staff should see of the reservation; empty where nothing was done.
+    pub(super) flags: Vec<String>,
 }
 
 /// Records every fact; a failure of one leaves the others alone.
@@ -93,7 +103,7 @@ async fn record_in_order(ledger: &Ledger, span: Uuid, group: Vec<Work>) -> Vec<O
         let result = match reservations::record(ledger, by, work.revision).await {
             Ok(receipt) => {
                 note(&work.account, &reference, &receipt);
-                Ok((number(&receipt, &reference), receipt.did))
+                Ok(done(receipt, &reference))
             }
             Err(error) => {
                 metrics::counter!("intake_reports_total", "outcome" => "failed").increment(1);
@@ -108,7 +118,7 @@ async fn record_in_order(ledger: &Ledger, span: Uuid, group: Vec<Work>) -> Vec<O
         };
         outcomes.push(Outcome {
             index: work.index,
-            account: work.account.id,
+            account: work.account,
             result,
         });
     }
@@ -143,12 +153,18 @@ fn note(account: &Account, reference: &str, receipt: &Receipt) {
     );
 }
 
-/// Our short number; a tombstone has none, so the channel hears its own reference.
-fn number(receipt: &Receipt, reference: &str) -> String {
-    receipt
-        .reservation
-        .as_ref()
-        .map_or_else(|| reference.to_owned(), |known| known.number.to_string())
+/// A tombstone has no number, so the channel hears its own reference.
+fn done(receipt: Receipt, reference: &str) -> Done {
+    let is_news = !matches!(receipt.did.as_str(), "repeated" | "older");
+    let (number, flags) = match receipt.reservation {
+        Some(known) => (known.number.to_string(), known.flags),
+        None => (reference.to_owned(), Vec::new()),
+    };
+    Done {
+        number,
+        did: receipt.did,
+        flags: if is_news { flags } else { Vec::new() },
+    }
 }
 
 /// Whose reservation a report tells of, or why that cannot be said, for staff and channel.

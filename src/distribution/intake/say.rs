@@ -146,6 +146,63 @@ pub(super) async fn unknown_hotel(
     .await
 }
 
+/// A fact that is recorded as it was told, and that makes a person look.
+pub(super) async fn oddities(
+    distribution: &Distribution,
+    account: &Account,
+    reference: &str,
+    flags: &[String],
+) -> Result<(), DistributionError> {
+    for (flag, advice) in ODDITIES {
+        if !flags.iter().any(|known| known == flag) {
+            continue;
+        }
+        let text = format!(
+            "Reservation {reference} of account {} ({}) is recorded, and {advice}.",
+            account.code, account.channel
+        );
+        let about = About {
+            property: Some(account.property),
+            account: Some(account.id),
+        };
+        let key = format!("{}:{reference}:{flag}", account.id);
+        notice::raise(distribution, Kind::OddFact, &key, about, &text).await?;
+    }
+    Ok(())
+}
+
+/// Flags of the ledger that ask for a person, and what to do.
+const ODDITIES: [(&str, &str); 6] = [
+    (
+        "odd_dates",
+        "its dates make no whole stay: only the nights that make sense are taken. Ask the guest \
+         or the channel, and correct it",
+    ),
+    (
+        "in_the_past",
+        "it arrives before today. See whether the guest is here, and correct it",
+    ),
+    (
+        "foreign_currency",
+        "its price is in another currency than the hotel's. The price is kept as it was told",
+    ),
+    (
+        "changed_by_both",
+        "the channel changed what the desk had changed too. The channel's dates stand, the room \
+         type is the desk's. Compare both",
+    ),
+    (
+        "same_order_other_content",
+        "two different states came under one revision. The later one stands. Compare it with the \
+         channel's extranet",
+    ),
+    (
+        "cancelled_by_channel",
+        "the channel cancelled it although the guest is or was here. Its rooms stay taken: settle \
+         it with the channel",
+    ),
+];
+
 /// A guest asks for an offer: nobody has booked, a person answers.
 pub(super) async fn quote(
     distribution: &Distribution,

@@ -6,7 +6,8 @@ use keyrack_model::id::AccountId;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
-use crate::intake::{IntakeOutcome, raw};
+use crate::intake::outcome::IntakeOutcome;
+use crate::intake::raw;
 use crate::sign_in::{self, Login};
 use crate::store::{message, owed};
 

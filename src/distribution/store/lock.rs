@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 
 use crate::error::DistributionError;
 
-/// Tries to take a lock for this session; it goes with the session.
+/// Tries to take a lock; it goes when the connection ends.
 pub(crate) async fn take(conn: &mut PgConnection, key: i64) -> Result<bool, DistributionError> {
     sqlx::query_scalar("select pg_try_advisory_lock($1)")
         .bind(key)

@@ -52,6 +52,21 @@ pub(crate) async fn clear(pool: &PgPool, kind: &str, key: &str) -> Result<bool, 
     Ok(done.rows_affected() > 0)
 }
 
+/// Of a kind only these keys still stand; says how many went.
+pub(crate) async fn clear_others(
+    pool: &PgPool,
+    kind: &str,
+    standing: &[String],
+) -> Result<u64, DistributionError> {
+    let done = sqlx::query("delete from notice where kind = $1 and key <> all($2)")
+        .bind(kind)
+        .bind(standing)
+        .execute(pool)
+        .await
+        .map_err(DistributionError::while_doing("clearing notices"))?;
+    Ok(done.rows_affected())
+}
+
 /// A notice as it lies in its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NoticeRow {

@@ -11,7 +11,8 @@ use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::notice::{self, About, Kind};
 use crate::poll::failing_key;
-use crate::store::{clock, connection, owed, poll};
+use crate::store::owed::{self, Owed};
+use crate::store::{clock, connection, poll};
 
 /// Looks once for everything that alarms.
 ///
@@ -56,7 +57,7 @@ async fn failing(distribution: &Distribution) -> Result<(), DistributionError> {
             property: behind.only().map(|account| account.property),
             account: behind.only().map(|account| account.id),
         };
-        let key = failing_key(row.id);
+        let key = failing_key(row.id, state.goal);
         notice::raise(distribution, Kind::AccountFailing, &key, about, &text).await?;
     }
     Ok(())
@@ -68,6 +69,11 @@ async fn unacknowledged(distribution: &Distribution) -> Result<(), DistributionE
     let owed = owed::owed(&inner.pool, inner.settings.unacknowledged_seconds, OWED_MAX).await?;
     let shown = u32::try_from(owed.len()).unwrap_or(u32::MAX);
     metrics::gauge!("unacknowledged_messages").set(f64::from(shown));
+    let key_of = |owed: &Owed| format!("{}:{}", owed.connection, owed.reference);
+    if shown < OWED_MAX {
+        let keys: Vec<String> = owed.iter().map(key_of).collect();
+        notice::clear_others(distribution, Kind::Unacknowledged, &keys).await?;
+    }
     for owed in owed {
         let text = format!(
             "Reservation {} is recorded (message {}), and its channel does not take the \
@@ -80,7 +86,7 @@ async fn unacknowledged(distribution: &Distribution) -> Result<(), DistributionE
             property: None,
             account: Some(owed.account),
         };
-        let key = format!("{}:{}", owed.connection, owed.reference);
+        let key = key_of(&owed);
         notice::raise(distribution, Kind::Unacknowledged, &key, about, &text).await?;
     }
     Ok(())

@@ -55,6 +55,9 @@ async fn a_word_that_is_not_taken_for_ten_minutes_calls_for_a_person() {
         .collect();
     assert_eq!(kinds, ["account_failing", "unacknowledged"]);
     assert_eq!(desk.sold().await, [1, 1, 0]);
+    desk.poll().await;
+    timetable::alarm(&desk.distribution).await.unwrap();
+    assert!(desk.notices().await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

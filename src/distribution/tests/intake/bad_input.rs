@@ -209,3 +209,31 @@ async fn one_message_tells_new_and_changed_in_its_own_order() {
     assert_eq!(order, ["R1", "R2", "R1"]);
     assert_eq!(desk.sold().await, [2, 2, 1]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_odd_fact_is_recorded_and_makes_a_person_look() {
+    let desk = Desk::open().await;
+    let odd = but(booking("R1"), "departure", "2030-03-01");
+    let past = but(
+        but(booking("R2"), "arrival", "2030-02-01"),
+        "departure",
+        "2030-02-03",
+    );
+    let outcome = desk.take(&message(&[odd, past])).await;
+    assert_eq!(outcome.recorded.len(), 2);
+    assert_eq!(desk.references().await, ["R1", "R2"]);
+    let notices = desk.notices().await;
+    assert!(
+        notices.iter().all(|(kind, _)| kind == "odd_fact"),
+        "{notices:?}"
+    );
+    let says = |reference: &str, words: &str| {
+        notices
+            .iter()
+            .any(|(_, text)| text.contains(reference) && text.contains(words))
+    };
+    assert!(
+        says("R1", "no whole stay") && says("R2", "before today"),
+        "{notices:?}"
+    );
+}

@@ -1,4 +1,5 @@
-//! Codes that no mapping knows: the guest is recorded, staff are told, and what waits is read again.
+//! Codes that no mapping knows: the guest is recorded, staff are told, and what waits is read
+//! again.
 
 use keyrack_distribution::messages;
 use keyrack_model::channel::AccountSettings;

@@ -208,7 +208,7 @@ async fn the_loops_poll_at_start_and_on_demand_and_end_in_time() {
     running.stop().await;
     assert!(begun.elapsed().as_secs() < 12);
     assert_eq!(desk.references().await, ["R1", "R2"]);
-    assert_eq!(desk.portal.requests("/missed").len(), 1);
+    assert!(!desk.portal.requests("/missed").is_empty());
 }
 
 /// Waits for a thing that the loops do, ten seconds at most.
