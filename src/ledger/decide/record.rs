@@ -217,7 +217,8 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
     if by_both {
         after.flag("changed_by_both");
     }
-    if report.order.is_some() && report.order == known.last_order {
+    let is_other = known.last_hash != fact.hash;
+    if is_other && report.order.is_some() && report.order == known.last_order {
         after.flag("same_order_other_content");
     }
     if after.status == Status::Held {
