@@ -104,10 +104,10 @@ impl Market {
         found
     }
 
-    fn price(&self, room_type: RoomTypeId, plan: RatePlanId, night: StayDate) -> Price {
+    fn price(&self, room_type: RoomTypeId, plan: Option<RatePlanId>, night: StayDate) -> Price {
         let product = Product {
             room_type,
-            plan: Some(plan),
+            plan,
             account: None,
         };
         price(
@@ -141,16 +141,13 @@ pub(crate) async fn offers(
             .iter()
             .filter(|plan| only.is_none_or(|only| only == plan.id))
         {
-            let offer = of_plan(&market, room_type, plan, stay, guests);
+            let offer = of_product(&market, room_type, Some(plan), stay, guests);
             if !offer.nightly.is_empty() || only.is_some() {
                 offers.push(offer);
             }
         }
         if offers.len() == before && only.is_none() {
-            offers.push(Offer {
-                hindrances: hindered(&market, room_type, None, stay, guests),
-                ..unpriced(&market, room_type, None, stay)
-            });
+            offers.push(of_product(&market, room_type, None, stay, guests));
         }
     }
     Ok(offers)
@@ -163,36 +160,27 @@ pub(crate) struct Guests {
     pub children: i32,
 }
 
-fn unpriced(market: &Market, room_type: &RoomType, plan: Option<&RatePlan>, stay: Stay) -> Offer {
-    Offer {
-        room_type: room_type.code.clone(),
-        rate_plan: plan.map(|plan| plan.code.clone()),
-        free: market.free(room_type.id, stay),
-        nightly: Vec::new(),
-        total: None,
-        hindrances: Vec::new(),
-    }
-}
-
-/// An offer of a plan: with the price of every night that has one, and the total where all have.
-fn of_plan(
+/// An offer of a plan, or of the room type itself: with the price of every night that has one, and
+/// the total where all have. Staff may book nights without a price where there is no plan.
+fn of_product(
     market: &Market,
     room_type: &RoomType,
-    plan: &RatePlan,
+    plan: Option<&RatePlan>,
     stay: Stay,
     guests: Guests,
 ) -> Offer {
     let people = guests.adults.saturating_add(guests.children);
-    let mut hindrances = hindered(market, room_type, Some(plan.id), stay, guests);
+    let id = plan.map(|plan| plan.id);
+    let mut hindrances = hindered(market, room_type, id, stay, guests);
     let (mut nightly, mut missing) = (Vec::new(), Vec::new());
     for night in stay.nights() {
-        let price = market.price(room_type.id, plan.id, night);
+        let price = market.price(room_type.id, id, night);
         match price.of(people).filter(|_| price.is_positive()) {
             Some(money) => nightly.push((night, money)),
             None => missing.push(night.to_string()),
         }
     }
-    if !missing.is_empty() {
+    if !missing.is_empty() && (plan.is_some() || !nightly.is_empty()) {
         hindrances.push(format!("no price: {}", missing.join(", ")));
     }
     let (min, max) = (
@@ -211,15 +199,16 @@ fn of_plan(
         None => Some(*money),
         Some(sum) => sum.checked_add(*money),
     };
-    let total = nightly
-        .iter()
-        .fold(None, sum)
-        .filter(|_| missing.is_empty());
     Offer {
+        room_type: room_type.code.clone(),
+        rate_plan: plan.map(|plan| plan.code.clone()),
+        free: market.free(room_type.id, stay),
+        total: nightly
+            .iter()
+            .fold(None, sum)
+            .filter(|_| missing.is_empty()),
         nightly,
-        total,
         hindrances,
-        ..unpriced(market, room_type, Some(plan), stay)
     }
 }
 

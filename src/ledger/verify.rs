@@ -67,6 +67,7 @@ async fn one(
 ) -> Result<(), LedgerError> {
     let mut tx = connection::begin(ledger).await?;
     store::one_snapshot(&mut tx).await?;
+    store::without_time_limit(&mut tx).await?;
     let (nights, reservations) = store::counts(&mut tx, id).await?;
     verification.nights += u64::try_from(nights).unwrap_or(0);
     verification.reservations += u64::try_from(reservations).unwrap_or(0);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use keyrack_model::id::{PropertyId, ReservationId};
-use keyrack_model::stay::{Stay, StayDate, plus_days};
+use keyrack_model::stay::{Stay, StayRange, plus_days};
 
 use crate::catalog;
 use crate::command::{Asked, By, Command, Progress};
@@ -35,7 +35,10 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
     step(ledger, id, &absent, Progress::ReleaseNoShow).await?;
     step(ledger, id, &overdue, Progress::Overdue).await?;
     horizon::extend(ledger, id).await?;
-    review(ledger, id, today).await?;
+    let near = plus_days(today, NEAR_DAYS).min(calendar.horizon_end);
+    if let Some(nights) = Stay::new(today, near) {
+        review(ledger, id, nights).await?;
+    }
     let mut tx = connection::begin(ledger).await?;
     let Some(calendar) = property::lock(&mut tx, id).await? else {
         return Ok(());
@@ -53,11 +56,13 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
     connection::commit(tx).await
 }
 
-/// What was meant opens a case when it comes near enough: every plain type's next nights.
-async fn review(ledger: &Ledger, property: PropertyId, today: StayDate) -> Result<(), LedgerError> {
-    let Some(nights) = Stay::new(today, plus_days(today, NEAR_DAYS)) else {
-        return Ok(());
-    };
+/// What was meant opens a case when it comes near enough: every plain type's next nights, as far
+/// as they are born.
+async fn review(
+    ledger: &Ledger,
+    property: PropertyId,
+    nights: StayRange,
+) -> Result<(), LedgerError> {
     let by = Arc::new(By {
         actor: ACTOR.to_owned(),
         request_id: None,

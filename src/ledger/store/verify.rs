@@ -108,3 +108,12 @@ pub(crate) async fn one_snapshot(conn: &mut PgConnection) -> Result<(), LedgerEr
         .map_err(LedgerError::while_doing("taking a snapshot"))?;
     Ok(())
 }
+
+/// A proof takes the time that it takes: no limit of ordinary statements ends it.
+pub(crate) async fn without_time_limit(conn: &mut PgConnection) -> Result<(), LedgerError> {
+    sqlx::query("set local statement_timeout = 0")
+        .execute(conn)
+        .await
+        .map_err(LedgerError::while_doing("lifting a time limit"))?;
+    Ok(())
+}

@@ -176,6 +176,65 @@ async fn a_list_is_searched_by_number_owner_and_the_beginning_of_a_name() {
     }
 }
 
+#[tokio::test]
+async fn a_list_is_searched_by_account_and_by_the_channels_reference() {
+    let told = crate::told::Told::open().await;
+    let (hotel, account) = (&told.hotel, told.account.id);
+    let id = sell(hotel, told.dbl, stay(1, 2), 1).await;
+    sell(hotel, told.dbl, stay(1, 2), 1).await;
+    sqlx::query("update reservation set account_id = $1 where reservation_id = $2")
+        .bind(account.0)
+        .bind(id.0)
+        .execute(&hotel.pool)
+        .await
+        .expect("its account");
+    sqlx::query(
+        "insert into channel_reference
+             (property_id, account_id, reference, reservation_id, last_kind, last_hash)
+         values ($1, $2, 'BC-77', $3, 'new', '')",
+    )
+    .bind(hotel.property.0)
+    .bind(account.0)
+    .bind(id.0)
+    .execute(&hotel.pool)
+    .await
+    .expect("its reference");
+    let by_account = Filter {
+        account: Some(account),
+        ..Filter::default()
+    };
+    assert_eq!(list(hotel, by_account).await, [id]);
+    let by_reference = Filter {
+        q: Some("BC-77".into()),
+        ..Filter::default()
+    };
+    assert_eq!(list(hotel, by_reference).await, [id]);
+}
+
+#[tokio::test]
+async fn a_room_with_a_guest_is_not_blocked() {
+    let hotel = Hotel::open().await;
+    let dbl = rooms(&hotel, &["101"]).await;
+    let id = sell(&hotel, dbl, stay(3, 6), 1).await;
+    assign(&hotel, id, room("101")).await.expect("a room");
+    let number = load(&hotel, id).await.reservation.number;
+    let block = |stay| {
+        let blocks = vec![(stay, "owner".to_owned(), None)];
+        catalog::put_blocks(&hotel.ledger, hotel.property, &hotel.by, "101", blocks)
+    };
+    let refusal = block(stay(5, 7))
+        .await
+        .expect("no failure")
+        .expect_err("taken");
+    let words = format!("the room is taken by reservation {number}");
+    assert_eq!(refusal, Refusal::invalid("/blocks", words));
+    block(stay(6, 7))
+        .await
+        .expect("no failure")
+        .expect("it is free on that day");
+    hotel.proven().await;
+}
+
 async fn rooms(hotel: &Hotel, codes: &[&str]) -> RoomTypeId {
     let dbl = hotel.room_type("dbl", room_type("Double", 0)).await;
     for code in codes {

@@ -262,6 +262,24 @@ async fn an_offer_says_what_stands_in_the_way() {
 }
 
 #[tokio::test]
+async fn a_type_without_plans_is_offered_at_its_own_price_or_at_none() {
+    let hotel = Hotel::open().await;
+    let dbl = hotel.room_type("dbl", room_type("Double", 1)).await;
+    let offers = || rates::offers(&hotel.ledger, hotel.property, stay(1, 3), 2, 0, None);
+    let bare = offers().await.expect("no failure");
+    assert_eq!(
+        (bare[0].total, bare[0].hindrances.len()),
+        (None, 0),
+        "staff may book it"
+    );
+    let mut own = of(dbl, stay(1, 3));
+    own.rate_minor = Some(Some(8_000));
+    set(&hotel, &[own]).await.expect("set");
+    let priced = offers().await.expect("no failure");
+    assert_eq!(priced[0].total.map(|money| money.minor), Some(16_000));
+}
+
+#[tokio::test]
 async fn alternatives_are_really_free_and_the_nearest_come_first() {
     let hotel = Hotel::open().await;
     let dbl = hotel.room_type("dbl", room_type("Double", 1)).await;

@@ -23,12 +23,8 @@ async fn nights(hotel: &Hotel, room_type: RoomTypeId, from: i32, to: i32) -> Vec
         .collect()
 }
 
-pub async fn sell(
-    hotel: &Hotel,
-    room_type: RoomTypeId,
-    stay: Stay,
-    quantity: i32,
-) -> ReservationId {
+/// A wish of staff that is confirmed at once.
+fn wish(hotel: &Hotel, room_type: RoomTypeId, stay: Stay, quantity: i32) -> (ReservationId, Asked) {
     let reservation = ReservationId(uuid::Uuid::now_v7());
     let wish = Wish {
         reservation,
@@ -61,12 +57,18 @@ pub async fn sell(
         hotel.by.clone().into(),
         Command::Request(Box::new(wish)),
     );
-    hotel
-        .ledger
-        .ask(asked)
-        .await
-        .expect("no failure")
-        .expect("no refusal");
+    (reservation, asked)
+}
+
+pub async fn sell(
+    hotel: &Hotel,
+    room_type: RoomTypeId,
+    stay: Stay,
+    quantity: i32,
+) -> ReservationId {
+    let (reservation, asked) = wish(hotel, room_type, stay, quantity);
+    let answer = hotel.ledger.ask(asked).await.expect("no failure");
+    answer.expect("no refusal");
     reservation
 }
 
@@ -380,5 +382,59 @@ async fn a_block_beyond_the_horizon_counts_when_its_nights_are_born() {
     );
     let last = hotel.rate_changes().await.pop().expect("the horizon moved");
     assert_eq!(last, "0 0 0 2030-07-01 2030-07-03 horizon");
+    hotel.proven().await;
+}
+
+#[tokio::test]
+async fn a_count_that_a_crash_left_behind_is_mended() {
+    let hotel = Hotel::open().await;
+    let dbl = hotel.room_type("dbl", room_type("Double", 2)).await;
+    sell(&hotel, dbl, stay(1, 2), 2).await;
+    sqlx::query("update room_type set rooms = 1")
+        .execute(&hotel.pool)
+        .await
+        .expect("the row, and not its nights");
+    inventory::extend_horizon(&hotel.ledger, hotel.property)
+        .await
+        .expect("no failure");
+    assert_eq!(nights(&hotel, dbl, 0, 3).await, [(1, 0); 3]);
+    hotel.proven().await;
+}
+
+#[tokio::test]
+async fn r13_rooms_are_cut_while_they_are_sold_and_every_number_stays_proved() {
+    let hotel = Hotel::open().await;
+    let dbl = hotel.room_type("dbl", room_type("Double", 4)).await;
+    let mut wishing = Vec::new();
+    for _ in 0..12 {
+        let (ledger, asked) = (hotel.ledger.clone(), wish(&hotel, dbl, stay(3, 5), 1).1);
+        wishing.push(tokio::spawn(async move {
+            ledger.ask(asked).await.expect("no failure")
+        }));
+    }
+    let mut rooms = 4;
+    for fewer in [3, 2, 3, 1] {
+        if put(&hotel, "dbl", room_type("Double", fewer), None, false)
+            .await
+            .is_ok()
+        {
+            rooms = fewer;
+        }
+    }
+    let mut sold = 0;
+    for wish in wishing {
+        match wish.await.expect("no panic") {
+            Ok(_) => sold += 1,
+            Err(refusal) => assert_eq!(refusal.code(), "sold_out"),
+        }
+    }
+    let read = inventory::availability(&hotel.ledger, hotel.property, stay(3, 5), Some(dbl)).await;
+    for night in &read.expect("no failure").1[0].nights {
+        let balance = night.balance;
+        assert_eq!(
+            (balance.physical, balance.sold, balance.oversold),
+            (rooms, sold, 0)
+        );
+    }
     hotel.proven().await;
 }
