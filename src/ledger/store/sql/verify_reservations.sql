@@ -1,6 +1,6 @@
 -- Reservations whose last entry is not of their present version, or that took rooms by entries which their
 -- rooms do not take: number, present version, last version told, rooms moved in, rooms that it has.
-with told as (
+with written as (
     select reservation_id, max(version) as version,
            sum((case when to_pool in ('held', 'sold') then quantity else 0 end
                 - case when from_pool in ('held', 'sold') then quantity else 0 end)
@@ -21,7 +21,7 @@ select r.number, r.version as present_version, coalesce(t.version, 0) as told_ve
        coalesce(t.rooms, 0)::bigint as told_rooms,
        (case when r.status in ('cancelled', 'expired') then 0 else coalesce(k.rooms, 0) end)::bigint as has_rooms
   from reservation r
-  left join told t using (reservation_id)
+  left join written t using (reservation_id)
   left join taken k using (reservation_id)
  where r.property_id = $1
    and (r.version is distinct from t.version
