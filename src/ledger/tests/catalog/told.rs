@@ -359,3 +359,35 @@ async fn changes_of_rules_have_their_own_tail() {
         []
     );
 }
+
+#[tokio::test]
+async fn both_tails_are_read_along_their_index() {
+    let told = Told::open().await;
+    let mut conn = told.hotel.pool.acquire().await.expect("a connection");
+    // A small table would be read whole.
+    sqlx::query("set enable_seqscan = off")
+        .execute(&mut *conn)
+        .await
+        .expect("set");
+    sqlx::query("set enable_bitmapscan = off")
+        .execute(&mut *conn)
+        .await
+        .expect("set");
+    for table in ["ledger_entry", "rate_change"] {
+        let explain = format!(
+            "explain (costs off) select * from {table} where (tx, seq) > ('1'::text::xid8, 2)
+             and tx < pg_snapshot_xmin(pg_current_snapshot()) order by {table}.tx, seq limit 10"
+        );
+        let plan: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(explain))
+            .fetch_all(&mut *conn)
+            .await
+            .expect("a plan");
+        let plan = plan.join("\n");
+        assert!(
+            plan.contains(&format!("Index Scan using {table}_tail")),
+            "{plan}"
+        );
+        assert!(plan.contains("Index Cond: ((ROW(tx, seq) >"), "{plan}");
+        assert!(!plan.contains("Sort"), "{plan}");
+    }
+}
