@@ -25,12 +25,8 @@ impl Behind {
         ledger: &Ledger,
         connection: ConnectionId,
     ) -> Result<Self, DistributionError> {
-        let rows = catalog::all_accounts(ledger).await?;
-        let accounts = rows
-            .into_iter()
-            .map(|row| row.account)
-            .filter(|account| account.connection == connection)
-            .collect();
+        let rows = catalog::accounts_behind(ledger, connection).await?;
+        let accounts = rows.into_iter().map(|row| row.account).collect();
         Ok(Self { accounts })
     }
 

@@ -9,7 +9,7 @@
 
 mod arrival;
 pub(crate) mod map;
-pub mod outcome;
+mod outcome;
 pub(crate) mod raw;
 mod record;
 pub(crate) mod say;
@@ -25,9 +25,10 @@ use crate::behind::Behind;
 use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::intake::arrival::Arrival;
-use crate::intake::outcome::IntakeOutcome;
 use crate::store::connection::{self, ConnectionRow};
 use crate::store::message::{self, Settled};
+
+pub use self::outcome::{IntakeOutcome, Recorded};
 
 /// Takes a message in.
 ///

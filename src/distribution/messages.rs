@@ -8,7 +8,7 @@ use keyrack_model::id::{AccountId, ConnectionId, MessageId};
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
-use crate::intake::outcome::IntakeOutcome;
+use crate::intake::IntakeOutcome;
 use crate::intake::say::unmapped_key;
 use crate::intake::{self, map, raw};
 use crate::notice::{self, Kind};

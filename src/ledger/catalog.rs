@@ -379,6 +379,15 @@ pub async fn all_accounts(ledger: &Ledger) -> Result<Vec<AccountRow>, LedgerErro
     store::account::list_all(&mut conn).await
 }
 
+/// The accounts behind a connection, of whichever property.
+pub async fn accounts_behind(
+    ledger: &Ledger,
+    connection_id: ConnectionId,
+) -> Result<Vec<AccountRow>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::account::list_behind(&mut conn, connection_id).await
+}
+
 /// Moves an account to another state, with its reason; raises the rules version and writes a rate
 /// change over the whole horizon so that the feed marks it.
 pub async fn set_account_state(

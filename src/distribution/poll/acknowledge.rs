@@ -6,7 +6,7 @@ use keyrack_model::id::AccountId;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
-use crate::intake::outcome::IntakeOutcome;
+use crate::intake::IntakeOutcome;
 use crate::intake::raw;
 use crate::sign_in::{self, Login};
 use crate::store::{message, owed};

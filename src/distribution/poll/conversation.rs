@@ -10,7 +10,7 @@ use crate::connections;
 use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::intake;
-use crate::intake::outcome::IntakeOutcome;
+use crate::intake::IntakeOutcome;
 use crate::poll::acknowledge::{self, Acknowledged};
 use crate::sign_in::{self, Login};
 use crate::store::clock;

@@ -50,6 +50,25 @@ pub(crate) async fn list_all(conn: &mut PgConnection) -> Result<Vec<AccountRow>,
     rows.into_iter().map(AccountRow::try_from).collect()
 }
 
+/// The accounts behind a connection.
+pub(crate) async fn list_behind(
+    conn: &mut PgConnection,
+    connection: ConnectionId,
+) -> Result<Vec<AccountRow>, LedgerError> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "select * from account
+         where connection_id = $1 and removed_at is null
+         order by property_id, code",
+    )
+    .bind(connection.0)
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing(
+        "reading the accounts of a connection",
+    ))?;
+    rows.into_iter().map(AccountRow::try_from).collect()
+}
+
 /// The account of an id.
 pub(crate) async fn by_id(
     conn: &mut PgConnection,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::civil::date;
 use keyrack_distribution::channels::Channels;
 use keyrack_distribution::connections::{self, ConnectionSetup, Credentials};
-use keyrack_distribution::intake::outcome::IntakeOutcome;
+use keyrack_distribution::intake::IntakeOutcome;
 use keyrack_distribution::messages::{self, MessageView};
 use keyrack_distribution::poll::{self, PollOutcome};
 use keyrack_distribution::seal::Seal;
