@@ -56,15 +56,30 @@ pub fn wake(distribution: &Distribution) {
     distribution.inner.wakes.feed.notify_one();
 }
 
-/// Reads until nothing new is there; for commands, and for tests that turn the crank by hand.
+/// Reads everything that was committed when it was asked; for commands, and for tests that turn the
+/// crank by hand. Waits for transactions anywhere on the cluster that hold the tail back, some
+/// seconds at most.
 ///
 /// # Errors
 ///
 /// Failures of the database.
 pub async fn drain(distribution: &Distribution) -> Result<(), DistributionError> {
+    let pool = &distribution.inner.pool;
     let mut feed = Feed::new();
-    while feed.step(distribution).await? == Step::ReadMore {}
-    Ok(())
+    let (_, target) = store::feed::horizon(pool).await?;
+    let begun = Instant::now();
+    loop {
+        let (reached, _) = store::feed::horizon(pool).await?;
+        while feed.step(distribution).await? == Step::ReadMore {}
+        if reached >= target {
+            return Ok(());
+        }
+        if begun.elapsed() > DRAIN_LIMIT {
+            tracing::warn!("a transaction holds the tail back: not everything could be read");
+            return Ok(());
+        }
+        tokio::time::sleep(DRAIN_PAUSE).await;
+    }
 }
 
 /// The reader, with what it remembers between two looks.
@@ -356,5 +371,9 @@ async fn known(
 const MARKS_AT_ONCE: usize = 5_000;
 /// A notification serialises commits, so there is at most one in so long.
 const NOTIFY_PAUSE: Duration = Duration::from_millis(50);
+/// A drain waits for other writers so long at most.
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+/// From one look at them to the next.
+const DRAIN_PAUSE: Duration = Duration::from_millis(5);
 /// From one look at the oldest writer to the next.
 const WATCH_PAUSE: Duration = Duration::from_secs(5);

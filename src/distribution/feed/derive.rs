@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use keyrack_ledger::tail::{RateTailEntry, TailEntry};
 use keyrack_model::ari::AriKey;
 use keyrack_model::id::{AccountId, CaseId, PropertyId, RatePlanId, ReservationId, RoomTypeId};
-use keyrack_model::stay::{StayDate, StayRange};
+use keyrack_model::stay::StayRange;
 
 use crate::feed::events::{self, Event};
 use crate::push::urgency::Repeat;
@@ -180,19 +180,6 @@ fn evidence(entry: &TailEntry) -> Option<EvidenceDue> {
         opened_at: entry.at,
         attempt: 0,
     })
-}
-
-/// The nights that an account is told of, a little wider than it is: business day and horizon are
-/// decided when the number is computed.
-pub(crate) fn told_nights(
-    today: StayDate,
-    horizon_days: Option<i32>,
-    horizon_nights_max: i32,
-) -> Option<StayRange> {
-    let ahead = horizon_days.unwrap_or(i32::MAX).min(horizon_nights_max);
-    let from = keyrack_model::stay::plus_days(today, -2);
-    let to = keyrack_model::stay::plus_days(today, ahead.clamp(0, 2_100).saturating_add(3));
-    StayRange::new(from, to)
 }
 
 #[cfg(test)]

@@ -10,15 +10,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use keyrack_ledger::catalog::{self, AccountRow};
 use keyrack_ledger::tail::{self, RateTailEntry, TailEntry};
 use keyrack_model::channel::AccountState;
 use keyrack_model::id::PropertyId;
-use keyrack_model::stay::StayRange;
+use keyrack_model::stay::{StayDate, StayRange, plus_days};
 
 use crate::error::DistributionError;
-use crate::feed::derive::{House, Listed, told_nights};
+use crate::feed::derive::{House, Listed};
 use crate::handle::Distribution;
 use crate::store::push_state::Bell;
 
@@ -52,7 +51,7 @@ impl Directory {
             let is_old =
                 known.is_none_or(|(at, _)| now.duration_since(*at).as_secs() > KEPT_SECONDS);
             if is_old {
-                let house = read(distribution, *property, now).await?;
+                let house = read(distribution, *property).await?;
                 self.houses.insert(*property, (now, house));
             }
         }
@@ -95,12 +94,12 @@ impl Directory {
 async fn read(
     distribution: &Distribution,
     property: PropertyId,
-    now: Timestamp,
 ) -> Result<House, DistributionError> {
     let ledger = &distribution.inner.ledger;
+    let calendar = tail::business_day(ledger, property).await?;
     let mut accounts = Vec::new();
     for row in catalog::accounts(ledger, property).await? {
-        accounts.push(listed(distribution, &row, now).await?);
+        accounts.push(listed(distribution, &row, calendar).await?);
     }
     Ok(House {
         code: property_code(distribution, property).await?,
@@ -123,7 +122,7 @@ pub(crate) async fn property_code(
 async fn listed(
     distribution: &Distribution,
     row: &AccountRow,
-    now: Timestamp,
+    (day, end): (StayDate, StayDate),
 ) -> Result<Listed, DistributionError> {
     let account = &row.account;
     let (mappings, _) = catalog::mappings(&distribution.inner.ledger, account.id).await?;
@@ -145,16 +144,11 @@ async fn listed(
             connection: account.connection,
         },
         nights: adapter.filter(|_| is_told).and_then(|adapter| {
-            let farthest = adapter.capabilities().horizon_nights_max;
-            nights(now, account.settings.horizon_days, farthest)
+            let farthest = plus_days(day, adapter.capabilities().horizon_nights_max);
+            StayRange::new(day, end.min(farthest))
         }),
         cells,
     })
-}
-
-fn nights(now: Timestamp, horizon_days: Option<i32>, farthest: i32) -> Option<StayRange> {
-    let today = now.to_zoned(TimeZone::UTC).date();
-    told_nights(today, horizon_days, farthest)
 }
 
 /// The date moves on, and with it the told nights.

@@ -8,6 +8,7 @@ use keyrack_ledger::tail::{self, Listing};
 use keyrack_model::adapter::Goal;
 use keyrack_model::ari::AriKey;
 use keyrack_model::channel::{Account, Capabilities, ChannelMapping};
+use keyrack_model::stay::{StayDate, plus_days};
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
@@ -140,7 +141,33 @@ pub(crate) async fn plan(
 ) -> Result<Plan, DistributionError> {
     let inner = &distribution.inner;
     let keys: Vec<AriKey> = marks.iter().map(|mark| mark.key).collect();
-    let cells = tail::cells(&inner.ledger, &listener.listing(), &keys).await?;
+    let mut cells = tail::cells(&inner.ledger, &listener.listing(), &keys).await?;
     let shown: HashMap<_, _> = told::load(&inner.pool, listener.account.id, &keys).await?;
+    let nights = nights(distribution, listener).await?;
+    cells.retain(|cell| {
+        let is_open = shown.get(&cell.key).is_some_and(|told| told.shown.openness_max > 0);
+        is_told(nights, cell.key.night, is_open)
+    });
     Ok(plan::plan(marks, cells, &shown, &listener.ear))
 }
+
+/// The nights that an account is told of: business day, and the end of its horizon.
+async fn nights(
+    distribution: &Distribution,
+    listener: &Listener,
+) -> Result<(StayDate, StayDate), DistributionError> {
+    let (ledger, account) = (&distribution.inner.ledger, &listener.account);
+    let (day, end) = tail::business_day(ledger, account.property).await?;
+    let own = account.settings.horizon_days.unwrap_or(i32::MAX);
+    let ahead = own.min(listener.capabilities.horizon_nights_max).max(0);
+    Ok((day, end.min(plus_days(day, ahead.min(NIGHTS_AHEAD_MAX)))))
+}
+
+/// A channel refuses nights that are past or too far ahead; one that stands open there, since the
+/// horizon has shrunk, is closed all the same.
+fn is_told((day, end): (StayDate, StayDate), night: StayDate, is_open: bool) -> bool {
+    day <= night && (night < end || is_open)
+}
+
+/// No horizon is longer.
+const NIGHTS_AHEAD_MAX: i32 = 2_100;

@@ -94,6 +94,18 @@ pub(crate) async fn save(conn: &mut PgConnection, place: &Place) -> Result<(), D
     Ok(())
 }
 
+/// The snapshot's bounds: every transaction below the first has ended, none from the second on has
+/// begun.
+pub(crate) async fn horizon(db: impl PgExecutor<'_>) -> Result<(i64, i64), DistributionError> {
+    sqlx::query_as(
+        "select pg_snapshot_xmin(snapshot)::text::bigint, pg_snapshot_xmax(snapshot)::text::bigint
+         from (select pg_current_snapshot() as snapshot) now",
+    )
+    .fetch_one(db)
+    .await
+    .map_err(DistributionError::while_doing("reading the snapshot"))
+}
+
 /// Tells the other daemons that there are marks: on a connection of its own, outside any
 /// transaction that matters.
 pub(crate) async fn notify(db: impl PgExecutor<'_>) -> Result<(), DistributionError> {
