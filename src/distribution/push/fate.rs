@@ -16,7 +16,7 @@ pub(crate) enum Fate {
     Refused(String),
     /// The channel took the rest and did not say whether this cell is among it.
     Doubtful(String),
-    /// No answer: the channel may show it.
+    /// No answer, or "try again": the channel may show it.
     Unsure(String),
     /// It certainly had no effect; the same again later.
     NotApplied,
@@ -91,7 +91,10 @@ fn judged(verdict: &Verdict, is_begun: bool, batch: &Batch, cells: usize) -> (Ve
     let fate = match verdict.outcome {
         _ if is_begun => Fate::Unsure(why()),
         Outcome::Refused => Fate::Refused(why()),
-        _ => Fate::NotApplied,
+        // Nobody signed in: nobody was heard.
+        Outcome::Unauthenticated => Fate::NotApplied,
+        // Channels report failures of what they have taken.
+        _ => Fate::Unsure(why()),
     };
     let standing = bad(outcome, why(), asked_seconds, needs_person);
     (vec![fate; cells], standing)
@@ -208,7 +211,7 @@ mod tests {
             (Outcome::Partly, &[None], false, "DDD partly"),
             (Outcome::Partly, &[Some(1), Some(9)], false, "DDR partly"),
             (Outcome::Partly, &[], false, "DDD partly"),
-            (later, &[], false, "NNN later false"),
+            (later, &[], false, "UUU later false"),
             (later, &[], true, "UUU later false"),
             (Outcome::Refused, &[], false, "RRR refused true"),
             (Outcome::Refused, &[], true, "UUU refused true"),

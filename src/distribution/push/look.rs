@@ -145,7 +145,9 @@ pub(crate) async fn plan(
     let shown: HashMap<_, _> = told::load(&inner.pool, listener.account.id, &keys).await?;
     let nights = nights(distribution, listener).await?;
     cells.retain(|cell| {
-        let is_open = shown.get(&cell.key).is_some_and(|told| told.shown.openness_max > 0);
+        let is_open = shown
+            .get(&cell.key)
+            .is_some_and(|told| told.shown.openness_max > 0);
         is_told(nights, cell.key.night, is_open)
     });
     Ok(plan::plan(marks, cells, &shown, &listener.ear))

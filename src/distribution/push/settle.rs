@@ -3,6 +3,8 @@
 //! All in one transaction, and only while the turn is still ours. Where it is not, somebody else
 //! may have sent in between and nobody knows whose number landed last: the cells are marked anew.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use keyrack_model::adapter::{Demand, Verdict};
 use keyrack_model::ari::AriKey;
@@ -134,7 +136,8 @@ pub(crate) async fn settle(
         tracing::warn!(account.id = %account, "the turn was lost while a message was under way");
         return Ok(false);
     }
-    let outcome = outcome(distribution, sending, &fates, now);
+    let adrift = adrift(&mut tx, sending).await?;
+    let outcome = outcome(distribution, sending, &fates, &adrift, now);
     write(&mut tx, sending, &outcome).await?;
     let change = stand(distribution, &mut tx, sending, &standing).await?;
     if let Some(change) = &change {
@@ -181,10 +184,30 @@ async fn mark_anew(conn: &mut PgConnection, sending: &Sending) -> Result<(), Dis
     push_state::ring(conn, &[sending.turn.bell]).await
 }
 
+/// The earlier messages of these cells that were never answered: they may still land.
+async fn adrift(
+    conn: &mut PgConnection,
+    sending: &Sending,
+) -> Result<BTreeSet<i64>, DistributionError> {
+    let unsure: BTreeSet<i64> = sending
+        .picks
+        .iter()
+        .filter_map(|pick| pick.before.as_ref())
+        .filter(|before| !before.shown.is_acknowledged)
+        .map(|before| before.attempt)
+        .collect();
+    if unsure.is_empty() {
+        return Ok(unsure);
+    }
+    let unsure: Vec<i64> = unsure.into_iter().collect();
+    push_attempt::unanswered(conn, &unsure).await
+}
+
 fn outcome(
     distribution: &Distribution,
     sending: &Sending,
     fates: &[Fate],
+    adrift: &BTreeSet<i64>,
     now: Timestamp,
 ) -> Outcome {
     let mut outcome = Outcome::default();
@@ -192,7 +215,11 @@ fn outcome(
     let echo_at = now.saturating_add(echo).unwrap_or(Timestamp::MAX);
     for (pick, fate) in sending.picks.iter().zip(fates) {
         match fate {
-            Fate::Taken => outcome.taken(sending, pick, now, echo_at),
+            Fate::Taken => {
+                let before = pick.before.as_ref();
+                let is_adrift = before.is_some_and(|told| adrift.contains(&told.attempt));
+                outcome.taken(sending, pick, now, is_adrift.then_some(echo_at));
+            }
             Fate::Refused(why) => {
                 outcome.restore(pick);
                 outcome.untaken(sending, pick, why);
@@ -212,7 +239,13 @@ fn outcome(
 impl Outcome {
     /// The channel shows it. Where an earlier message went unanswered it may still be on its way,
     /// so the number is told once more later.
-    fn taken(&mut self, sending: &Sending, pick: &Pick, now: Timestamp, echo_at: Timestamp) {
+    fn taken(
+        &mut self,
+        sending: &Sending,
+        pick: &Pick,
+        now: Timestamp,
+        echo_at: Option<Timestamp>,
+    ) {
         let open = openness(&pick.cell.values);
         let told = Told {
             key: pick.cell.key,
@@ -235,16 +268,15 @@ impl Outcome {
             self.history.push(telling(sending, pick, Some(now), None));
         }
         self.told.push(told);
-        let was_unsure = before.is_some_and(|before| !before.shown.is_acknowledged);
         let Some(mark) = &pick.mark else { return };
-        if pick.is_held || was_unsure {
+        if pick.is_held || echo_at.is_some() {
             self.rests.push(Rest {
                 key: mark.key,
                 seq: mark.seq,
                 waits_for_poll: pick.is_held,
-                due_at: if pick.is_held { now } else { echo_at },
+                due_at: echo_at.filter(|_| !pick.is_held).unwrap_or(now),
                 attempt: 0,
-                is_full: mark.repeat.is_full || was_unsure,
+                is_full: mark.repeat.is_full || echo_at.is_some(),
                 error: None,
             });
         } else {

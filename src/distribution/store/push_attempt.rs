@@ -1,5 +1,7 @@
 //! How messages went. The table push_attempt.
 
+use std::collections::BTreeSet;
+
 use jiff_sqlx::Timestamp;
 use keyrack_model::id::AccountId;
 use sqlx::{PgConnection, PgExecutor};
@@ -51,6 +53,24 @@ pub(crate) async fn end(
     .await
     .map_err(DistributionError::while_doing("noting how a message went"))?;
     Ok(now.to_jiff())
+}
+
+/// Those of some messages that were never answered.
+pub(crate) async fn unanswered(
+    conn: &mut PgConnection,
+    attempts: &[i64],
+) -> Result<BTreeSet<i64>, DistributionError> {
+    let rows: Vec<i64> = sqlx::query_scalar(
+        "select attempt_id from push_attempt
+         where attempt_id = any($1) and outcome in ('sent', 'unknown')",
+    )
+    .bind(attempts)
+    .fetch_all(conn)
+    .await
+    .map_err(DistributionError::while_doing(
+        "looking for unanswered messages",
+    ))?;
+    Ok(rows.into_iter().collect())
 }
 
 /// A message, for people.

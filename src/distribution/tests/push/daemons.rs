@@ -1,1 +1,103 @@
-//! x
+//! Several daemons on one database: one reads, one sends to an account at a time.
+
+use std::time::Duration;
+
+use keyrack_distribution::{Distribution, feed, push};
+
+use crate::house::{House, march};
+use crate::portal::Answer;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_daemons_never_both_send_to_one_account() {
+    let house = House::live().await;
+    house.portal.always(Answer {
+        delay_ms: 20,
+        ..Answer::ok()
+    });
+    let (one, two) = (house.twin().await, house.twin().await);
+    let busy = |daemon: Distribution| async move {
+        for _ in 0..12 {
+            push::drain(&daemon).await.unwrap();
+        }
+    };
+    let booking = async {
+        for day in 1..20 {
+            house.book(house.double, day, day + 1, 1).await;
+            house.book(house.suite, day, day + 1, 1).await;
+        }
+    };
+    tokio::join!(busy(one), busy(two), booking);
+    house.tell().await;
+    assert_eq!(house.portal.in_flight_max(), 1);
+    for day in 1..20 {
+        assert_eq!(house.portal.shows("DBL", march(day)), 4, "{day}");
+        assert_eq!(house.portal.shows("SUI", march(day)), 1, "{day}");
+    }
+    assert_eq!(house.queue().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_is_lost_in_mid_air_is_told_anew() {
+    let house = House::live().await;
+    house.book(house.double, 3, 4, 1).await;
+    house.portal.answers([Answer {
+        delay_ms: 500,
+        ..Answer::ok()
+    }]);
+    let losing = async {
+        house.portal.hears(1).await;
+        sqlx::query("update push_state set claimed_by = null, claimed_until = null")
+            .execute(&house.pool)
+            .await
+            .unwrap();
+    };
+    tokio::join!(house.tell(), losing);
+    house.tell().await;
+    assert_eq!(house.portal.told(), ["DBL 03-03..03-04 4"; 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_feeds_read_every_entry_once() {
+    let house = House::live().await;
+    let twin = house.twin().await;
+    let read = |daemon: Distribution| async move {
+        for _ in 0..20 {
+            feed::drain(&daemon).await.unwrap();
+        }
+    };
+    let booking = async {
+        for day in 1..20 {
+            house.book(house.double, day, day + 1, 1).await;
+        }
+    };
+    tokio::join!(read(house.distribution.clone()), read(twin), booking);
+    feed::drain(&house.distribution).await.unwrap();
+    let marked = "select count(*) from mark where rate_plan_id = 0";
+    assert_eq!(house.count(marked).await, 19);
+    house.tell().await;
+    assert_eq!(house.queue().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_loops_tell_a_booking_quickly_and_end_in_time() {
+    let house = House::live().await;
+    let running = Distribution::start(
+        house.ledger.clone(),
+        house.pool.clone(),
+        house.distribution.channels().clone(),
+        keyrack_distribution::seal::Seal::new(&"07".repeat(32).into()).unwrap(),
+        crate::house::settings(),
+    )
+    .await
+    .unwrap();
+    house.book(house.double, 3, 4, 1).await;
+    let mut waited = 0;
+    while house.portal.shows("DBL", march(3)) != 4 {
+        waited += 1;
+        assert!(waited < 500, "it was not told within ten seconds");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let begun = std::time::Instant::now();
+    running.stop().await;
+    assert!(begun.elapsed().as_secs() < 12);
+}

@@ -232,7 +232,10 @@ impl House {
 
     async fn ask(&self, command: Command) {
         let asked = Asked::new(self.property, Arc::new(by()), command);
-        reservations::ask(&self.ledger, asked).await.unwrap().unwrap();
+        reservations::ask(&self.ledger, asked)
+            .await
+            .unwrap()
+            .unwrap();
     }
 
     /// Sets something of the plan `bar` of the doubles on every night to come, as the ledger does:

@@ -23,7 +23,10 @@ async fn a_new_account_is_opened_only_after_a_complete_poll() {
     house.tell().await;
     let told = house.portal.told().join("; ");
     assert!(told.contains("DBL 03-05..03-06 0"), "{told}");
-    assert!(!told.contains(" 5") && !told.contains(" 2"), "nothing opens: {told}");
+    assert!(
+        !told.contains(" 5") && !told.contains(" 2"),
+        "nothing opens: {told}"
+    );
     house.polled().await;
     house.tell().await;
     assert_eq!(house.portal.shows("DBL", march(4)), 5);
@@ -71,7 +74,10 @@ async fn lowering_goes_before_raising() {
     house.polled().await;
     house.book(house.double, 20, 21, 1).await;
     house.tell().await;
-    assert_eq!(house.portal.told(), ["DBL 03-20..03-21 4", "DBL 03-03..03-04 5"]);
+    assert_eq!(
+        house.portal.told(),
+        ["DBL 03-20..03-21 4", "DBL 03-03..03-04 5"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,7 +103,11 @@ async fn a_scarce_number_is_repeated_only_after_a_poll() {
     house.cancel(stay).await;
     house.book(house.double, 3, 4, 1).await;
     house.tell().await;
-    assert_eq!(house.portal.told(), [""; 0], "one room left: the channel may have sold it");
+    assert_eq!(
+        house.portal.told(),
+        [""; 0],
+        "one room left: the channel may have sold it"
+    );
     house.polled().await;
     house.tell().await;
     assert_eq!(house.portal.told(), ["DBL 03-03..03-04 1"]);

@@ -93,6 +93,13 @@ impl Portal {
         messages.iter().map(in_words).collect()
     }
 
+    /// Waits until so many messages have come since the last look.
+    pub async fn hears(&self, count: usize) {
+        while self.books.lock().unwrap().messages.len() < count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// The raw messages since the last look.
     pub fn messages(&self) -> Vec<Value> {
         std::mem::take(&mut self.books.lock().unwrap().messages)
@@ -143,10 +150,18 @@ fn in_words(message: &Value) -> String {
                 (_, Some(rooms)) => rooms.to_string(),
                 (_, None) => "open".to_owned(),
             };
-            format!("{name} {}..{} {state}", short("arrival"), short("departure"))
+            format!(
+                "{name} {}..{} {state}",
+                short("arrival"),
+                short("departure")
+            )
         })
         .collect();
-    let all = if message["complete"] == true { "all: " } else { "" };
+    let all = if message["complete"] == true {
+        "all: "
+    } else {
+        ""
+    };
     format!("{all}{}", words.join("; "))
 }
 
@@ -165,7 +180,10 @@ fn apply(books: &Mutex<Books>, message: &Value, refused: &Value) {
         }
         let date = |key: &str| -> Date { span["nights"][key].as_str().unwrap().parse().unwrap() };
         let room = span["channel_room_code"].as_str().unwrap().to_owned();
-        let rate = span["channel_rate_code"].as_str().unwrap_or_default().to_owned();
+        let rate = span["channel_rate_code"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         let mut night = date("arrival");
         while night < date("departure") {
             let key = (room.clone(), rate.clone(), night);
@@ -183,7 +201,8 @@ async fn ari(State(books): State<Arc<Mutex<Books>>>, headers: HeaderMap, body: B
         known.in_flight_max = known.in_flight_max.max(known.in_flight);
         known.messages.push(message.clone());
         let next = known.answers.pop_front();
-        next.or_else(|| known.otherwise.clone()).unwrap_or_else(Answer::ok)
+        next.or_else(|| known.otherwise.clone())
+            .unwrap_or_else(Answer::ok)
     };
     assert!(headers.contains_key("authorization"));
     let (twin, refused) = (Arc::clone(&books), answer.body["refused"].clone());
