@@ -1,10 +1,31 @@
 //! Under the roof: one file per subcommand. Sees all floors; nothing sees it but `main`.
+//!
+//! What the commands share: [`config`] joins the floors' settings, [`database`] finds or keeps the
+//! database, [`startup`] is the only place that sees all floors at once, `say` is the only file that
+//! prints.
 
 mod bench;
+pub mod config;
+pub mod database;
+mod header;
+mod import;
+mod inspect;
+mod key;
+mod migrate;
+mod openapi;
+mod place;
+mod sandbox;
 mod say;
+mod seal_key;
+mod serve;
+mod signal;
+pub mod startup;
+mod telemetry;
+mod verify;
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 /// Keeps every channel of a hotel honest: one reservation ledger, every night told everywhere.
@@ -19,19 +40,48 @@ struct Arguments {
 enum Command {
     /// Measure the ledger beside the plain way.
     Bench(bench::BenchArguments),
+    /// Record what a hotel has already sold, from CSV.
+    Import(import::ImportArguments),
+    /// Show what is understood of a channel's message, as JSON.
+    Inspect(inspect::InspectArguments),
+    /// Make, list and revoke keys.
+    Key(key::KeyArguments),
+    /// Bring the database to this program's state.
+    Migrate(place::Place),
+    /// Print the OpenAPI document of the HTTP contract.
+    Openapi,
+    /// Run the fake channels, or ask one what it would answer.
+    Sandbox(sandbox::SandboxArguments),
+    /// Run the daemon.
+    Serve(serve::ServeArguments),
+    /// Replay the ledger against the sums; status 1 where they differ.
+    Verify(verify::VerifyArguments),
 }
 
 /// Parses the arguments, carries the command out and turns its end into an exit code.
 pub async fn run() -> ExitCode {
-    let arguments = Arguments::parse();
-    let done = match &arguments.command {
-        Command::Bench(arguments) => bench::bench(arguments).await,
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
+    match carry_out(Arguments::parse().command).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             say::warn(&format!("keyrack: {error:#}"));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Says whether what was looked at is as it should be; an error where it could not be looked at.
+async fn carry_out(command: Command) -> Result<bool> {
+    let done = |()| true;
+    match &command {
+        Command::Bench(arguments) => bench::bench(arguments).await.map(done),
+        Command::Import(arguments) => import::import(arguments).await,
+        Command::Inspect(arguments) => inspect::inspect(arguments),
+        Command::Key(arguments) => key::key(arguments).await.map(done),
+        Command::Migrate(place) => migrate::migrate(place).await.map(done),
+        Command::Openapi => openapi::openapi().map(done),
+        Command::Sandbox(arguments) => sandbox::sandbox(arguments).await.map(done),
+        Command::Serve(arguments) => serve::serve(arguments).await.map(done),
+        Command::Verify(arguments) => verify::verify(arguments).await,
     }
 }

@@ -116,7 +116,7 @@ impl Keeper {
         }
     }
 
-    fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.as_mut()?.try_wait().ok()?
     }
 }

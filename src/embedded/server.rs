@@ -78,6 +78,13 @@ impl Server {
         self.keeper.as_ref().map(|keeper| keeper.postmaster)
     }
 
+    /// Whether it still runs; one that ended by itself, or whose keeper did, wants a
+    /// [`Server::restart`].
+    pub fn is_running(&mut self) -> bool {
+        let keeper = self.keeper.as_mut();
+        keeper.is_some_and(|keeper| keeper.ended().is_none())
+    }
+
     /// Starts again on the same data, whatever became of the server meanwhile.
     pub async fn restart(&mut self) -> Result<(), EmbeddedError> {
         let (place, keeper) = (Arc::clone(&self.place), self.keeper.take());
