@@ -1,6 +1,6 @@
 //! Which database a command works on, and the private PostgreSQL that is kept when none is given.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -131,6 +131,13 @@ impl Database {
     }
 }
 
+impl Drop for Kept {
+    /// Lets the watcher go, and with it the server, where nobody closed the database.
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
 /// Starts a private server again when it has died: everything that was committed is in it.
 async fn watch(server: Arc<Mutex<Option<Server>>>, cancel: CancellationToken) {
     let cancelled = cancel.cancelled();
@@ -164,7 +171,7 @@ fn private(config: &Config) -> keyrack_embedded::Settings {
     settings
 }
 
-fn place(state_dir: &PathBuf) -> String {
+fn place(state_dir: &Path) -> String {
     format!("a private PostgreSQL in {}", state_dir.display())
 }
 

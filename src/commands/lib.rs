@@ -7,6 +7,8 @@
 mod bench;
 pub mod config;
 pub mod database;
+mod doctor;
+mod gauges;
 mod header;
 mod import;
 mod inspect;
@@ -40,6 +42,8 @@ struct Arguments {
 enum Command {
     /// Measure the ledger beside the plain way.
     Bench(bench::BenchArguments),
+    /// Look at configuration, database, clock and accounts, and say what to do.
+    Doctor(place::Place),
     /// Record what a hotel has already sold, from CSV.
     Import(import::ImportArguments),
     /// Show what is understood of a channel's message, as JSON.
@@ -75,6 +79,7 @@ async fn carry_out(command: Command) -> Result<bool> {
     let done = |()| true;
     match &command {
         Command::Bench(arguments) => bench::bench(arguments).await.map(done),
+        Command::Doctor(place) => doctor::doctor(place).await,
         Command::Import(arguments) => import::import(arguments).await,
         Command::Inspect(arguments) => inspect::inspect(arguments),
         Command::Key(arguments) => key::key(arguments).await.map(done),

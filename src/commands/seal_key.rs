@@ -14,33 +14,41 @@ use crate::config::Config;
 
 /// The seal, and the file that was made for it just now.
 pub fn open(config: &Config) -> Result<(Seal, Option<PathBuf>)> {
-    let configured = &config.secrets.seal_key;
-    if !configured.expose_secret().is_empty() {
-        let seal = Seal::new(configured).context("secrets.seal_key cannot be used")?;
+    if let Some(seal) = find(config)? {
         return Ok((seal, None));
     }
     let folder = config.data_folder();
-    let path = folder.join("seal.key");
-    let made = match fs::metadata(&path) {
-        Ok(found) => {
-            let open = found.permissions().mode() & 0o077;
-            ensure!(
-                open == 0,
-                "{} may be read by others; close it with chmod 600",
-                path.display()
-            );
-            None
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            make(&folder, &path)?;
-            Some(path.clone())
-        }
-        Err(error) => return Err(error).with_context(|| format!("looking at {}", path.display())),
+    let path = place(&folder);
+    make(&folder, &path)?;
+    let seal = find(config)?.with_context(|| format!("{} is gone again", path.display()))?;
+    Ok((seal, Some(path)))
+}
+
+/// The seal, where there is a key.
+pub fn find(config: &Config) -> Result<Option<Seal>> {
+    let configured = &config.secrets.seal_key;
+    if !configured.expose_secret().is_empty() {
+        let seal = Seal::new(configured).context("secrets.seal_key cannot be used")?;
+        return Ok(Some(seal));
+    }
+    let path = place(&config.data_folder());
+    let found = match fs::metadata(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found.with_context(|| format!("looking at {}", path.display()))?,
     };
+    ensure!(
+        found.permissions().mode() & 0o077 == 0,
+        "{} may be read by others; close it with chmod 600",
+        path.display()
+    );
     let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     let seal = Seal::new(&SecretString::from(text))
         .with_context(|| format!("{} cannot be used", path.display()))?;
-    Ok((seal, made))
+    Ok(Some(seal))
+}
+
+fn place(folder: &Path) -> PathBuf {
+    folder.join("seal.key")
 }
 
 /// Made whole under another name and linked into its place: of two daemons that start at once, both

@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::database::Database;
+use crate::gauges;
 
 /// The metrics of the process as Prometheus text.
 pub type Metrics = Box<dyn Fn() -> String + Send + Sync>;
@@ -39,6 +40,7 @@ pub struct Application {
     ledger: Ledger,
     distribution: Distribution,
     pool: PgPool,
+    measuring: CancellationToken,
     router: Router,
     listener: TcpListener,
     address: SocketAddr,
@@ -74,6 +76,8 @@ impl Application {
         )
         .await
         .context("starting the engine")?;
+        let measuring = CancellationToken::new();
+        tokio::spawn(gauges::measure(pool.clone(), measuring.clone()));
         let outside = Outside { metrics, clock };
         let state = ApiState::new(ledger.clone(), config.api.clone(), outside);
         let router = keyrack_api::router(state);
@@ -82,6 +86,7 @@ impl Application {
             ledger,
             distribution,
             pool,
+            measuring,
             router,
             listener,
             address,
@@ -123,6 +128,7 @@ impl Application {
             () = stop.cancelled() => None,
         };
         let end = Instant::now() + LEAVE;
+        self.measuring.cancel();
         tracing::info!("stopping");
         let served = match ended {
             Some(ended) => ended.context("serving").and_then(|served| Ok(served?)),

@@ -1,0 +1,95 @@
+//! The accounts as the doctor sees them: set up, mapped, polled, acknowledged.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use keyrack_distribution::poll::PollState;
+use keyrack_distribution::{Distribution, connections, notice, poll};
+use keyrack_ledger::catalog::{self, AccountRow};
+use keyrack_model::channel::AccountState;
+use keyrack_model::id::PropertyId;
+
+use super::finding::Finding;
+
+/// One finding an account, and one for each notice that stands.
+pub async fn accounts(distribution: &Distribution) -> Result<Vec<Finding>> {
+    let ledger = distribution.ledger();
+    let mut codes: BTreeMap<PropertyId, String> = BTreeMap::new();
+    for property in catalog::properties(ledger, None, u32::MAX >> 1).await? {
+        codes.insert(property.id, property.code);
+    }
+    let mut found = Vec::new();
+    let rows = catalog::all_accounts(ledger).await?;
+    if rows.is_empty() {
+        found.push(Finding::well("accounts", "none is set up yet"));
+    }
+    for row in &rows {
+        let property = codes.get(&row.account.property).map_or("?", String::as_str);
+        let name = format!("{property} {}", row.account.code);
+        let (mappings, _) = catalog::mappings(ledger, row.account.id).await?;
+        found.push(state(&name, row, mappings.len()));
+    }
+    for connection in connections::list(distribution).await? {
+        for state in poll::states(distribution, connection.id).await? {
+            found.extend(polled(&connection.code, &state));
+        }
+    }
+    for notice in notice::list(distribution, None, NOTICES_MAX).await? {
+        let what = format!(
+            "{} (since {}, {} times)",
+            notice.text, notice.raised_at, notice.times
+        );
+        let remedy = "do as it says; it goes away by itself when the trouble is over";
+        found.push(Finding::unwise("notice", what, remedy));
+    }
+    Ok(found)
+}
+
+/// Only what fails: a channel that is not asked has nothing to tell.
+fn polled(connection: &str, state: &PollState) -> Option<Finding> {
+    let seconds = state.failing_seconds?;
+    let why = state.last_error.as_deref().unwrap_or("no reason is known");
+    Some(Finding::wrong(
+        "connections",
+        format!("{connection} has not been polled for {seconds} s: {why}"),
+        "look at endpoint and credentials: PUT /v1/connections/{connection}, then POST …/test",
+    ))
+}
+
+fn state(name: &str, row: &AccountRow, mappings: usize) -> Finding {
+    let part = "accounts";
+    let since = row.state_since;
+    let because = row
+        .state_reason
+        .as_deref()
+        .map_or(String::new(), |why| format!(": {why}"));
+    match row.account.state {
+        _ if mappings == 0 => Finding::wrong(
+            part,
+            format!("{name} maps no room: nothing is told, and what it sells takes no room"),
+            "put its mappings: PUT /v1/properties/{property}/accounts/{account}/mappings",
+        ),
+        AccountState::Live => Finding::well(part, format!("{name} is live since {since}")),
+        AccountState::Setup if !row.import_done => Finding::unwise(
+            part,
+            format!("{name} is in setup, and what it has sold before is not imported"),
+            "run `keyrack import FILE --dry-run`, then `keyrack import FILE --done`",
+        ),
+        AccountState::Setup => Finding::unwise(
+            part,
+            format!("{name} is in setup: the channel is told nothing"),
+            "look at POST …/go-live?dry_run=true, then go live",
+        ),
+        AccountState::Paused => Finding::unwise(
+            part,
+            format!("{name} is paused since {since}{because}: pushes rest"),
+            "POST …/resume when the reason is gone",
+        ),
+        AccountState::Closed => {
+            Finding::well(part, format!("{name} is closed since {since}{because}"))
+        }
+    }
+}
+
+/// The newest; whoever has more has other troubles first.
+const NOTICES_MAX: u32 = 50;

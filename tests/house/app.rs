@@ -1,0 +1,197 @@
+//! The daemon as a story meets it: built by the roof's own start-up on a database of its own, asked
+//! over HTTP.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use keyrack_commands::config::Config;
+use keyrack_commands::database::Database;
+use keyrack_commands::startup::Application;
+use keyrack_distribution::Distribution;
+use keyrack_distribution::seal::Seal;
+use keyrack_embedded::{TestDatabase, test_database};
+use keyrack_ledger::handle::{Ledger, MIGRATOR};
+use keyrack_ledger::keys::{self, Role};
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// A daemon on a database of its own.
+pub struct TestApp {
+    /// What its addresses begin with.
+    pub url: String,
+    /// What is true, to look at it from behind.
+    pub ledger: Ledger,
+    /// The engine, to turn its crank.
+    #[allow(dead_code, reason = "stories about channels turn it")]
+    pub distribution: Distribution,
+    client: reqwest::Client,
+    key: String,
+    stop: CancellationToken,
+    running: JoinHandle<anyhow::Result<()>>,
+    // Last: dropped when nobody is connected any more.
+    _database: TestDatabase,
+}
+
+/// An answer, read whole.
+pub struct Said {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers.
+    pub headers: reqwest::header::HeaderMap,
+    /// The body as JSON; `null` where it is none.
+    pub body: Value,
+}
+
+impl Said {
+    /// The stable word of a problem.
+    pub fn code(&self) -> &str {
+        self.body["code"].as_str().unwrap_or_default()
+    }
+
+    /// A header's text.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    }
+
+    /// The body, where the status is the given one.
+    pub fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{:#}", self.body);
+        self.body
+    }
+}
+
+impl TestApp {
+    /// Starts a daemon with the settings of the manual.
+    pub async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// Starts a daemon after `change` was made to the settings of the manual.
+    pub async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        let database = test_database(&MIGRATOR).await;
+        let mut config = Config::compiled_in().expect("the manual is a configuration");
+        config.listen = ([127, 0, 0, 1], 0).into();
+        change(&mut config);
+        let seal = Seal::new(&Seal::fresh_key()).expect("a fresh key is a key");
+        let at = Database::at(database.options());
+        let metrics = Box::new(String::new);
+        let application = Application::build(&config, at, seal, metrics)
+            .await
+            .expect("the daemon is built");
+        let (url, ledger) = (application.url(), application.ledger().clone());
+        let (_, key) = keys::create(&ledger, Role::Admin, None, "story")
+            .await
+            .expect("a key");
+        let stop = CancellationToken::new();
+        Self {
+            url,
+            ledger,
+            distribution: application.distribution().clone(),
+            client: reqwest::Client::new(),
+            key,
+            running: tokio::spawn(application.run_until_stopped(stop.clone())),
+            stop,
+            _database: database,
+        }
+    }
+
+    /// A request with the story's admin key; changes carry an `Idempotency-Key` of their own.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let request = self
+            .client
+            .request(method.clone(), format!("{}{path}", self.url))
+            .bearer_auth(&self.key);
+        if method != Method::POST {
+            return request;
+        }
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        request.header("Idempotency-Key", format!("story-{count}"))
+    }
+
+    /// A request that names nobody.
+    pub fn stranger(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url))
+    }
+
+    /// Reads.
+    pub async fn get(&self, path: &str) -> Said {
+        said(self.request(Method::GET, path)).await
+    }
+
+    /// Puts.
+    pub async fn put(&self, path: &str, body: Value) -> Said {
+        said(self.request(Method::PUT, path).json(&body)).await
+    }
+
+    /// Posts.
+    pub async fn post(&self, path: &str, body: Value) -> Said {
+        said(self.request(Method::POST, path).json(&body)).await
+    }
+
+    /// A hotel with `rooms` double rooms, without rates.
+    pub async fn hotel(&self, property: &str, rooms: u32) {
+        let hotel = json!({
+            "name": "Zur Linde", "time_zone": "Europe/Vienna", "currency": "EUR",
+        });
+        self.put(&format!("/v1/properties/{property}"), hotel)
+            .await
+            .expect(201);
+        let double = json!({
+            "name": "Double", "rooms": rooms, "counts": "rooms",
+            "occupancy": {"adults_max": 2, "children_max": 1, "total_max": 3},
+        });
+        let path = format!("/v1/properties/{property}/room-types/double");
+        self.put(&path, double).await.expect(201);
+    }
+
+    /// Free double rooms of each night in `from..to`.
+    pub async fn free(&self, property: &str, from: &str, to: &str) -> Vec<i64> {
+        let path = format!("/v1/properties/{property}/availability?from={from}&to={to}&fresh=true");
+        let body = self.get(&path).await.expect(200);
+        let types = body["room_types"].as_array().expect("room types");
+        let nights = types[0]["nights"].as_array().expect("nights");
+        nights
+            .iter()
+            .map(|night| night["free"].as_i64().expect("a number"))
+            .collect()
+    }
+
+    /// Stops the daemon, proves every number of its ledger, and leaves.
+    pub async fn end(self) {
+        let verified = keyrack_ledger::verify::verify(&self.ledger, None)
+            .await
+            .expect("a proof");
+        assert_eq!(verified.differences, [], "the ledger proves its sums");
+        self.stop.cancel();
+        let ended = self.running.await.expect("the daemon does not panic");
+        ended.expect("the daemon ends well");
+    }
+}
+
+/// Sends and reads the whole answer.
+pub async fn said(request: RequestBuilder) -> Said {
+    let answer = request.send().await.expect("an answer");
+    let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+    let bytes = answer.bytes().await.expect("a whole answer");
+    let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    Said {
+        status,
+        headers,
+        body,
+    }
+}
+
+/// A wish for one double room.
+pub fn wish(status: &str, arrival: &str, departure: &str) -> Value {
+    json!({
+        "status": status, "source": "phone", "guest": {"name": "Ada Example"},
+        "rooms": [{
+            "room_type": "double", "arrival": arrival, "departure": departure, "quantity": 1,
+        }],
+    })
+}
