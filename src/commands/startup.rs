@@ -79,7 +79,7 @@ impl Application {
         let measuring = CancellationToken::new();
         tokio::spawn(gauges::measure(pool.clone(), measuring.clone()));
         let outside = Outside { metrics, clock };
-        let state = ApiState::new(ledger.clone(), config.api.clone(), outside);
+        let state = ApiState::new(distribution.clone(), config.api.clone(), outside);
         let router = keyrack_api::router(state);
         Ok(Self {
             database,

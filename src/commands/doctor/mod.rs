@@ -67,7 +67,8 @@ async fn look(config: &Config, found: &mut Vec<Finding>) -> Result<()> {
 }
 
 async fn inside(config: &Config, database: &Database, found: &mut Vec<Finding>) -> Result<()> {
-    let connecting = PgConnection::connect_with(&database.options());
+    let options = database.options();
+    let connecting = PgConnection::connect_with(&options);
     let connected = tokio::time::timeout(PATIENCE, connecting).await;
     let mut conn = connected
         .context("no answer within 10 s")
