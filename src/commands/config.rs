@@ -311,7 +311,8 @@ mod tests {
         let file = refused("[ledger]\nlanes = 2\n", &[]);
         assert!(file.contains("there is no key ledger.lanes"), "{file}");
         let variable = refused("", &[("KEYRACK__LEDGER__LANES", "2")]);
-        assert!(variable.contains("KEYRACK__LEDGER__LANES"), "{variable}");
+        let named = "KEYRACK__LEDGER__LANES, which is ledger.lanes: there is no such key";
+        assert!(variable.contains(named), "{variable}");
     }
 
     #[test]

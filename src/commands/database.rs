@@ -5,11 +5,13 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use keyrack_embedded::Server;
 use secrecy::ExposeSecret as _;
 use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection as _, PgConnection};
 use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -31,7 +33,7 @@ impl Database {
     /// The database of a daemon: the given one, or a private server that it keeps alive itself.
     pub async fn for_daemon(config: &Config) -> Result<Self> {
         match Self::given(config)? {
-            Some(database) => Ok(database),
+            Some(database) => database.reached().await,
             None => Self::keep(private(config)).await,
         }
     }
@@ -40,7 +42,7 @@ impl Database {
     /// running keyrack, else the same server started for as long as the command works.
     pub async fn for_command(config: &Config) -> Result<Self> {
         if let Some(database) = Self::given(config)? {
-            return Ok(database);
+            return database.reached().await;
         }
         let settings = private(config);
         match keyrack_embedded::attach(&settings).await? {
@@ -98,6 +100,27 @@ impl Database {
             )
         })?;
         Ok(Some(Self::at(options)))
+    }
+
+    /// Waits a little for a server that is just starting; says what to do where there is none.
+    async fn reached(self) -> Result<Self> {
+        let begun = Instant::now();
+        loop {
+            let connecting = PgConnection::connect_with(&self.options);
+            let why = match timeout(PATIENCE, connecting).await {
+                Ok(Ok(connection)) => {
+                    connection.close().await.context("closing a connection")?;
+                    return Ok(self);
+                }
+                Ok(Err(sqlx::Error::Io(error))) => error.to_string(),
+                Ok(Err(error)) => bail!("cannot use {}: {error}. {ADVICE}", self.place),
+                Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+            };
+            if begun.elapsed() > PATIENCE {
+                bail!("cannot use {}: {why}. {ADVICE}", self.place);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// How to connect.
@@ -177,4 +200,8 @@ fn place(state_dir: &Path) -> String {
 
 /// The database in a private server.
 const NAME: &str = "keyrack";
+const ADVICE: &str = "Is it running, and does DATABASE_URL (or database.url) name it rightly? \
+                      Without either keyrack keeps a private PostgreSQL";
+/// A server that is just starting refuses for a moment.
+const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(300);

@@ -157,19 +157,10 @@ impl Application {
     }
 }
 
-/// Opens the ledger on a database, migrated; says what to do where it cannot be reached.
+/// Opens the ledger on a database, migrated.
 pub async fn open_ledger(config: &Config, database: &Database) -> Result<Ledger> {
     let opened = Ledger::open(database.options(), config.ledger.clone()).await;
-    opened.with_context(|| {
-        let place = database.place();
-        if database.is_kept() {
-            return format!("cannot use {place}");
-        }
-        format!(
-            "cannot use {place}. Is it running, and does DATABASE_URL (or database.url) name it \
-             rightly? Without either keyrack keeps a private PostgreSQL"
-        )
-    })
+    opened.with_context(|| format!("cannot use {}", database.place()))
 }
 
 /// The engine as commands use it: put together, its loops not started.

@@ -1,5 +1,7 @@
 //! What the process tells of itself: its log on standard error, and its metrics.
 
+use std::io::IsTerminal as _;
+
 use anyhow::{Context as _, Result};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
@@ -13,6 +15,7 @@ pub fn log(config: &LogConfig) -> Result<()> {
         .with_context(|| format!("log.filter cannot be used: {:?}", config.filter))?;
     let writer = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     let started = match config.format {
         LogFormat::Human => writer.with_target(false).try_init(),

@@ -72,15 +72,15 @@ pub fn of_environment(manual: &Table, environment: &Environment, prefix: &str) -
         };
         let lower = rest.to_ascii_lowercase();
         let parts: Vec<&str> = lower.split("__").collect();
-        let value = typed(manual, &parts, text).with_context(|| variable.clone())?;
+        let value = typed(manual, &parts, text)
+            .with_context(|| format!("{variable}, which is {}", parts.join(".")))?;
         put(&mut table, &parts, value);
     }
     Ok(table)
 }
 
 fn typed(manual: &Table, parts: &[&str], text: &str) -> Result<Value> {
-    let name = parts.join(".");
-    let unknown = || anyhow::anyhow!("there is no key {name}");
+    let unknown = || anyhow::anyhow!("there is no such key");
     let (first, rest) = parts.split_first().with_context(unknown)?;
     match manual.get(*first).with_context(unknown)? {
         Value::Table(below) => typed(below, rest, text),
@@ -102,7 +102,7 @@ fn typed(manual: &Table, parts: &[&str], text: &str) -> Result<Value> {
             let parts = parts.filter(|part| !part.is_empty()).map(Value::from);
             Ok(Value::Array(parts.collect()))
         }
-        other => bail!("{name} is {} and cannot be set here", kind(other)),
+        other => bail!("it is {} and cannot be set here", kind(other)),
     }
 }
 

@@ -107,7 +107,7 @@ async fn inside(config: &Config, database: &Database, found: &mut Vec<Finding>) 
 fn may_ask(keys: &[keys::ApiKey]) -> Finding {
     let is_admin = |key: &keys::ApiKey| key.role == Role::Admin && key.property.is_none();
     if keys.iter().any(is_admin) {
-        return Finding::well("keys", format!("{} keys may ask", keys.len()));
+        return Finding::well("keys", format!("known and not revoked: {}", keys.len()));
     }
     let remedy = "make one with `keyrack key create --role admin`";
     Finding::unwise("keys", "no key may set up hotels", remedy)
