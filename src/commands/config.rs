@@ -111,9 +111,8 @@ impl Config {
         for (over, from) in &overlays {
             layers::lay(&mut whole, over.clone(), from, environment)?;
         }
-        Self::deserialize(whole).or_else(|error| {
-            Err(culprit(&manual, &overlays, environment).unwrap_or_else(|| error.into()))
-        })
+        Self::deserialize(whole)
+            .map_err(|error| culprit(&manual, &overlays, environment).unwrap_or(error.into()))
     }
 
     /// The data folder: the given one, or the default place.
