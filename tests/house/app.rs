@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use keyrack_commands::config::Config;
 use keyrack_commands::database::Database;
 use keyrack_commands::startup::Application;
@@ -11,6 +13,8 @@ use keyrack_distribution::seal::Seal;
 use keyrack_embedded::{TestDatabase, test_database};
 use keyrack_ledger::handle::{Ledger, MIGRATOR};
 use keyrack_ledger::keys::{self, Role};
+use keyrack_ledger::tail;
+use keyrack_model::stay::plus_days;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -27,6 +31,7 @@ pub struct TestApp {
     pub distribution: Distribution,
     client: reqwest::Client,
     key: String,
+    today: Date,
     stop: CancellationToken,
     running: JoinHandle<anyhow::Result<()>>,
     // Last: dropped when nobody is connected any more.
@@ -86,8 +91,10 @@ impl TestApp {
         let (_, key) = keys::create(&ledger, Role::Admin, None, "story")
             .await
             .expect("a key");
+        let (_, now, _) = tail::cluster(&ledger).await.expect("the database's clock");
         let stop = CancellationToken::new();
         Self {
+            today: now.to_zoned(TimeZone::UTC).date(),
             url,
             ledger,
             distribution: application.distribution().clone(),
@@ -97,6 +104,22 @@ impl TestApp {
             stop,
             _database: database,
         }
+    }
+
+    /// A night of the stories, a month from now: `night(0)` is the first.
+    pub fn night(&self, number: i32) -> Date {
+        plus_days(self.today, 30 + number)
+    }
+
+    /// A wish for one double room for the nights `from..to` of [`TestApp::night`].
+    pub fn wish(&self, status: &str, from: i32, to: i32) -> Value {
+        json!({
+            "status": status, "source": "phone", "guest": {"name": "Ada Example"},
+            "rooms": [{
+                "room_type": "double", "quantity": 1,
+                "arrival": self.night(from), "departure": self.night(to),
+            }],
+        })
     }
 
     /// A request with the story's admin key; changes carry an `Idempotency-Key` of their own.
@@ -149,8 +172,8 @@ impl TestApp {
         self.put(&path, double).await.expect(201);
     }
 
-    /// Free double rooms of each night in `from..to`.
-    pub async fn free(&self, property: &str, from: &str, to: &str) -> Vec<i64> {
+    /// Free double rooms of each of the nights `from..to`.
+    pub async fn free(&self, property: &str, from: Date, to: Date) -> Vec<i64> {
         let path = format!("/v1/properties/{property}/availability?from={from}&to={to}&fresh=true");
         let body = self.get(&path).await.expect(200);
         let types = body["room_types"].as_array().expect("room types");
@@ -184,14 +207,4 @@ pub async fn said(request: RequestBuilder) -> Said {
         headers,
         body,
     }
-}
-
-/// A wish for one double room.
-pub fn wish(status: &str, arrival: &str, departure: &str) -> Value {
-    json!({
-        "status": status, "source": "phone", "guest": {"name": "Ada Example"},
-        "rooms": [{
-            "room_type": "double", "arrival": arrival, "departure": departure, "quantity": 1,
-        }],
-    })
 }

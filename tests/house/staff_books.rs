@@ -3,22 +3,19 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::app::{Said, TestApp, said, wish};
+use crate::app::{Said, TestApp, said};
 
 const RESERVATIONS: &str = "/v1/properties/linde/reservations";
-const NIGHTS: (&str, &str) = ("2030-06-01", "2030-06-04");
 
 async fn free(app: &TestApp) -> Vec<i64> {
-    app.free("linde", NIGHTS.0, NIGHTS.1).await
+    app.free("linde", app.night(0), app.night(3)).await
 }
 
 #[tokio::test]
 async fn a_room_is_held_confirmed_and_given_back() {
     let app = TestApp::start().await;
     app.hotel("linde", 2).await;
-    let held = app
-        .post(RESERVATIONS, wish("held", "2030-06-01", "2030-06-03"))
-        .await;
+    let held = app.post(RESERVATIONS, app.wish("held", 0, 2)).await;
     let held = held.expect(201);
     assert_eq!(held["status"], "held");
     assert!(
@@ -68,12 +65,12 @@ async fn the_same_key_with_the_same_request_books_once() {
             .insert("Idempotency-Key", "one-and-the-same".parse().unwrap());
         said(reqwest::RequestBuilder::from_parts(client, request))
     };
-    let first: Said = send(wish("confirmed", "2030-06-01", "2030-06-02")).await;
-    let repeat = send(wish("confirmed", "2030-06-01", "2030-06-02")).await;
+    let first: Said = send(app.wish("confirmed", 0, 1)).await;
+    let repeat = send(app.wish("confirmed", 0, 1)).await;
     assert_eq!((first.status, repeat.status), (201, 201));
     assert_eq!(repeat.header("idempotent-replay"), "true");
     assert_eq!(first.body["id"], repeat.body["id"]);
-    let other = send(wish("confirmed", "2030-06-01", "2030-06-03")).await;
+    let other = send(app.wish("confirmed", 0, 2)).await;
     assert_eq!(
         (other.status, other.code()),
         (422, "idempotency_key_reused")
@@ -86,25 +83,19 @@ async fn the_same_key_with_the_same_request_books_once() {
 async fn the_last_room_is_sold_once_and_the_refusal_names_the_nights_and_what_is_free() {
     let app = TestApp::start().await;
     app.hotel("linde", 1).await;
-    let stay = wish("confirmed", "2030-06-01", "2030-06-03");
+    let stay = app.wish("confirmed", 0, 2);
     app.post(RESERVATIONS, stay.clone()).await.expect(201);
-    let refused = app
-        .post(RESERVATIONS, wish("confirmed", "2030-06-02", "2030-06-04"))
-        .await;
+    let refused = app.post(RESERVATIONS, app.wish("confirmed", 1, 3)).await;
     assert_eq!((refused.status, refused.code()), (409, "sold_out"));
     let nights = refused.body["nights"].to_string();
-    assert!(
-        nights.contains("2030-06-02") && !nights.contains("2030-06-03"),
-        "{nights}"
-    );
+    let names = |night| nights.contains(&app.night(night).to_string());
+    assert!(names(1) && !names(2), "{nights}");
     let alternatives = refused.body["alternatives"]
         .as_array()
         .expect("alternatives");
     for alternative in alternatives {
-        let (from, to) = (&alternative["arrival"], &alternative["departure"]);
-        let free = app
-            .free("linde", from.as_str().unwrap(), to.as_str().unwrap())
-            .await;
+        let date = |field: &str| alternative[field].as_str().unwrap().parse().unwrap();
+        let free = app.free("linde", date("arrival"), date("departure")).await;
         assert!(
             free.iter().all(|free| *free > 0),
             "{alternative} really is free"
