@@ -1,7 +1,8 @@
 //! The architecture of keyrack: the plan of the house, its rules, and the walks through it.
 //!
-//! Keyrack keeps one reservation ledger for a hotel that sells the same rooms at its desk and through
-//! channels. Each sale is written into the ledger; what is left is told to everybody else.
+//! Keyrack keeps one reservation ledger for a hotel that sells the same rooms at its desk and
+//! through channels. Each sale is written into the ledger; what is left is told to everybody
+//! else.
 //!
 //! # The plan
 //!
@@ -26,19 +27,20 @@
 //!                       src/embedded   a private Postgres for demo, development and tests
 //! ```
 //!
-//! The dotted arrow: the engine calls adapters, but through the contract that stands on floor 1. Only
-//! the roof imports the `adapters` crate, so ledger and adapters are true neighbours: neither knows
-//! that the other exists. The buildings beside the house import nothing of it: a simulator that shares
-//! the adapters' mistakes would prove nothing.
+//! The dotted arrow: the engine calls adapters, but through the contract that stands on floor 1.
+//! Only the roof imports the `adapters` crate, so ledger and adapters are true neighbours:
+//! neither knows that the other exists. The buildings beside the house import nothing of it: a
+//! simulator that shares the adapters' mistakes would prove nothing.
 //!
 //! # The four rules
 //!
-//! 1. **In `src`, a folder is a floor, a floor is a crate.** Each floor's `Cargo.toml` lists what it
-//!    sees. Cargo refuses a stair that leads up, so the plan cannot rot.
-//! 2. **Arrows run down, values come back.** Nothing below ever calls up: no callbacks, no listeners,
-//!    no global registries but `tracing` and `metrics`. What must happen later is a row, never a call.
-//! 3. **Every table has one owner.** SQL that names a table stands in one crate, in one file. Others
-//!    ask the owner by verb.
+//! 1. **In `src`, a folder is a floor, a floor is a crate.** Each floor's `Cargo.toml` lists what
+//!    it sees. Cargo refuses a stair that leads up, so the plan cannot rot.
+//! 2. **Arrows run down, values come back.** Nothing below ever calls up: no callbacks, no
+//!    listeners, no global registries but `tracing` and `metrics`. What must happen later is a
+//!    row, never a call.
+//! 3. **Every table has one owner.** SQL that names a table stands in one crate, in one file.
+//!    Others ask the owner by verb.
 //! 4. **The world enters at the edges only.** Environment and real clock belong to the roof, the
 //!    network to the engine's transport and the API, the database to the stores, waiting to the
 //!    engine's loops. Everything else is a function of its arguments.
@@ -47,14 +49,15 @@
 //!
 //! # Two ideas that carry the house
 //!
-//! **Double entry.** On each night of a room type the rooms lie in pools: free, held, sold, out of
-//! order. An entry moves rooms from one pool to another; it never makes or loses any. That one line is
-//! a check of the schema, an assertion of the code, and what `keyrack verify` replays.
+//! **Double entry.** On each night of a room type the rooms lie in pools: free, held, sold, out
+//! of order. An entry moves rooms from one pool to another; it never makes or loses any. That one
+//! line is a check of the schema, an assertion of the code, and what `keyrack verify` replays.
 //!
-//! **The ledger is the outbox.** A booking writes nothing but the truth. What must be told is derived:
-//! the feed reads what the ledger has newly written, behind a cursor, and turns it into *marks*: one
-//! per cell at most. A mark says where to look, never what was seen, so a hundred changes of a night
-//! cost one push, order does not matter, and a crash costs a repeat and not a lie.
+//! **The ledger is the outbox.** A booking writes nothing but the truth. What must be told is
+//! derived: the feed reads what the ledger has newly written, behind a cursor, and turns it into
+//! *marks*: one per cell at most. A mark says where to look, never what was seen, so a hundred
+//! changes of a night cost one push, order does not matter, and a crash costs a repeat and not a
+//! lie.
 //!
 //! # The walks
 //!
@@ -72,21 +75,21 @@
 //! | `ledger::store::apply` | sums, reservation and entries, in one transaction |
 //! | back up, as return values | receipt → the channel's own "thank you" |
 //!
-//! **The change goes out.** `distribution::feed` reads the ledger's tail → marks. `distribution::push`
-//! claims them, reads the *present* cells, joins neighbours into spans, has the adapter render them,
-//! sends, and lets the adapter judge the answer. Accepted: the mark goes, if nothing changed
-//! meanwhile. Later: the next due time is a column. Refused: kept and shown to staff. What lowers or
-//! closes goes first; what raises waits for a complete poll.
+//! **The change goes out.** `distribution::feed` reads the ledger's tail → marks.
+//! `distribution::push` claims them, reads the *present* cells, joins neighbours into spans, has
+//! the adapter render them, sends, and lets the adapter judge the answer. Accepted: the mark
+//! goes, if nothing changed meanwhile. Later: the next due time is a column. Refused: kept and
+//! shown to staff. What lowers or closes goes first; what raises waits for a complete poll.
 //!
 //! **Staff book at the desk.** `api` → `ledger::reservations` → `decide` may refuse (sold out names
 //! the nights and what is free instead) → the same transaction → marks → the second walk.
 //!
-//! **The calendar turns.** `distribution::timetable` lets dead holds go, rolls the day over, asks for
-//! full resyncs: commands like any other.
+//! **The calendar turns.** `distribution::timetable` lets dead holds go, rolls the day over, asks
+//! for full resyncs: commands like any other.
 //!
-//! **Oversold.** A channel's reservation is a fact and never refused. What the nights do not hold is
-//! drawn on the overdraft, a case is opened in the same transaction, and by marks the night closes
-//! everywhere.
+//! **Oversold.** A channel's reservation is a fact and never refused. What the nights do not hold
+//! is drawn on the overdraft, a case is opened in the same transaction, and by marks the night
+//! closes everywhere.
 //!
 //! Two doors lead into the ledger, `record` for a fact and `request` for a wish, and one way leads
 //! out: marks. All walks meet there and nowhere else.

@@ -1,8 +1,8 @@
 //! Under the roof: one file per subcommand. Sees all floors; nothing sees it but `main`.
 //!
-//! What the commands share: [`config`] joins the floors' settings, [`database`] finds or keeps the
-//! database, [`startup`] is the only place that sees all floors at once, `say` is the only file that
-//! prints.
+//! What the commands share: [`config`] joins the floors' settings, [`database`] finds or keeps
+//! the database, [`startup`] is the only place that sees all floors at once, `say` is the only
+//! file that prints.
 
 mod bench;
 pub mod config;

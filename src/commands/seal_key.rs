@@ -1,5 +1,5 @@
-//! The key under which secrets lie in the database: from the configuration, else from a file that is
-//! made once.
+//! The key under which secrets lie in the database: from the configuration, else from a file that
+//! is made once.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};

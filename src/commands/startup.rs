@@ -2,10 +2,10 @@
 //!
 //! # The end
 //!
-//! Stop accepting and answer what was accepted; stop claiming and polling, finish the intake in hand
-//! and wait for pushes in flight; carry out what lies in the lanes; stop the private PostgreSQL. Each
-//! step has a bound, all together stay below [`LEAVE`]: what is cut off by one is in the database or
-//! was never acknowledged, and comes again after the next start.
+//! Stop accepting and answer what was accepted; stop claiming and polling, finish the intake in
+//! hand and wait for pushes in flight; carry out what lies in the lanes; stop the private
+//! PostgreSQL. Each step has a bound, all together stay below [`LEAVE`]: what is cut off by one
+//! is in the database or was never acknowledged, and comes again after the next start.
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -47,9 +47,9 @@ const GRANTS: [(&str, &str, &str); 12] = [
     (
         "commands",
         "adapters api console distribution embedded ledger model sandbox sim",
-        "anyhow axum base64 clap hex http indicatif metrics metrics-exporter-prometheus rand \
-         reqwest secrecy serde serde_json sha2 sqlx tokio tokio-util toml tower tower-http tracing \
-         tracing-subscriber uuid",
+        "anyhow axum base64 clap futures-util hex http indicatif jiff-sqlx metrics \
+         metrics-exporter-prometheus rand reqwest secrecy serde serde_json sha2 sqlx tokio \
+         tokio-util toml tower tower-http tracing tracing-subscriber uuid",
     ),
     (
         "roof",

@@ -203,9 +203,10 @@ async fn tell_overlaps(
             let plan::Overlap {
                 night, sold, free, ..
             } = overlap;
+            let beyond = sold - free.max(0);
             say::line(&format!(
-                "{code} {room_type} {night}: {} sold beyond rooms ({sold} in the file, {free} free)",
-                sold - free.max(0)
+                "{code} {room_type} {night}: {beyond} sold beyond rooms ({sold} in the file, \
+                 {free} free)"
             ));
             count += 1;
         }

@@ -141,7 +141,8 @@ fn begin(line: &Line, placed: &Placed<'_>, received_at: Timestamp) -> Planned {
         hotel_code: Some(placed.account.account.hotel_code.clone()),
         reference: line.reference.clone(),
         kind,
-        // Before everything that the channel will say itself, so that a second import changes nothing.
+        // Before everything that the channel will say itself, so that a second import changes
+        // nothing.
         order: Some(0),
         booked_at: line.booked_at,
         rooms: Vec::new(),

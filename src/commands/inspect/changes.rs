@@ -1,7 +1,8 @@
 //! What successive states of a feed or queue change: per reservation, the nights taken and freed.
 //!
 //! A queue tells what is new and no more, so a reservation that a later state does not name is
-//! unchanged. An older state that comes after a newer one changes nothing, and neither does a repeat.
+//! unchanged. An older state that comes after a newer one changes nothing, and neither does a
+//! repeat.
 
 use std::collections::BTreeMap;
 
