@@ -34,6 +34,8 @@ pub enum Kind {
     OddFact,
     /// Recorded, and the channel does not take our word for it.
     Unacknowledged,
+    /// The channel does not let us ask for one of its hotels.
+    HotelRefused,
     /// Polls or pushes fail for too long.
     AccountFailing,
     /// The channel refused something that will not pass by itself.
@@ -58,6 +60,7 @@ impl Kind {
             Self::Faulty => "faulty",
             Self::OddFact => "odd_fact",
             Self::Unacknowledged => "unacknowledged",
+            Self::HotelRefused => "hotel_refused",
             Self::AccountFailing => "account_failing",
             Self::PushRefused => "push_refused",
             Self::OverbookingCase => "overbooking_case",
@@ -138,7 +141,8 @@ pub async fn clear(
     Ok(stood)
 }
 
-/// Of a kind of trouble only what these keys name is left; says how many notices went.
+/// Of a kind of trouble, among the keys that begin so, only these still stand; says how many
+/// notices went.
 ///
 /// # Errors
 ///
@@ -146,9 +150,11 @@ pub async fn clear(
 pub async fn clear_others(
     distribution: &Distribution,
     kind: Kind,
+    beginning: &str,
     standing: &[String],
 ) -> Result<u64, DistributionError> {
-    notice::clear_others(&distribution.inner.pool, kind.as_str(), standing).await
+    let pool = &distribution.inner.pool;
+    notice::clear_others(pool, kind.as_str(), beginning, standing).await
 }
 
 /// The notices that stand, newest first: of one property, or all.

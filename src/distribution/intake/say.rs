@@ -122,6 +122,42 @@ pub(super) async fn faults(
     Ok(())
 }
 
+/// The channel does not let us ask for a hotel, though it answers for others.
+pub(crate) async fn refused_hotel(
+    distribution: &Distribution,
+    row: &ConnectionRow,
+    hotel_code: &str,
+    account: Option<&Account>,
+    why: &str,
+) -> Result<(), DistributionError> {
+    let text = format!(
+        "Connection {} ({}) may not ask for reservations of hotel {hotel_code}: {why}. See that \
+         the hotel is still connected there. Until then its reservations come by e-mail only.",
+        row.code, row.channel
+    );
+    let about = About {
+        property: account.map(|account| account.property),
+        account: account.map(|account| account.id),
+    };
+    let key = format!("{}:{hotel_code}", row.id);
+    notice::raise(distribution, Kind::HotelRefused, &key, about, &text).await
+}
+
+/// Of a connection's hotels only these are still refused.
+pub(crate) async fn no_longer_refused(
+    distribution: &Distribution,
+    row: &ConnectionRow,
+    refused: &[String],
+) -> Result<(), DistributionError> {
+    let standing: Vec<String> = refused
+        .iter()
+        .map(|code| format!("{}:{code}", row.id))
+        .collect();
+    let whose = format!("{}:", row.id);
+    notice::clear_others(distribution, Kind::HotelRefused, &whose, &standing).await?;
+    Ok(())
+}
+
 /// A reservation for a hotel that is not connected here.
 pub(super) async fn unknown_hotel(
     distribution: &Distribution,

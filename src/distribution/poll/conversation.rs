@@ -9,8 +9,8 @@ use crate::behind::Behind;
 use crate::connections;
 use crate::error::DistributionError;
 use crate::handle::Distribution;
-use crate::intake;
 use crate::intake::IntakeOutcome;
+use crate::intake::{self, say};
 use crate::poll::acknowledge::{self, Acknowledged};
 use crate::sign_in::{self, Login};
 use crate::store::clock;
@@ -50,6 +50,11 @@ pub(super) struct Conversation<'a> {
     /// Signing in is tried once a poll.
     has_renewed: bool,
     stale_rounds: u32,
+    /// At least one answer was taken in whole.
+    has_answers: bool,
+    /// How the poll ends although other hotels were still asked for.
+    broken: Option<Ended>,
+    refused_hotels: Vec<String>,
 }
 
 /// What a round leads to.
@@ -77,6 +82,9 @@ impl<'a> Conversation<'a> {
             recorded: 0,
             has_renewed: false,
             stale_rounds: 0,
+            has_answers: false,
+            broken: None,
+            refused_hotels: Vec::new(),
         }
     }
 
@@ -110,13 +118,36 @@ impl<'a> Conversation<'a> {
                 if let Some(learned) = learned {
                     sign_in::keep(self.distribution, &self.login, &learned).await?;
                 }
-                Ok(Next::End(Ended::Complete {
-                    rounds: self.round,
-                    recorded: self.recorded,
-                }))
+                self.end().await
+            }
+            // The last of several hotels was refused: the others were asked all the same.
+            Exchange::Failed(verdict)
+                if verdict.outcome == Outcome::Refused
+                    && self.has_answers
+                    && self.is_by_hotel() =>
+            {
+                self.end().await
             }
             Exchange::Failed(verdict) => self.refused(verdict).await,
         }
+    }
+
+    /// Every question was asked.
+    async fn end(&mut self) -> Result<Next, DistributionError> {
+        if let Some(broken) = self.broken.take() {
+            return Ok(Next::End(broken));
+        }
+        let row = &self.login.row;
+        say::no_longer_refused(self.distribution, row, &self.refused_hotels).await?;
+        Ok(Next::End(Ended::Complete {
+            rounds: self.round,
+            recorded: self.recorded,
+        }))
+    }
+
+    /// Each hotel is asked for by itself: trouble with one is no reason not to ask for the next.
+    fn is_by_hotel(&self) -> bool {
+        !self.login.adapter.capabilities().polls_whole_connection
     }
 
     async fn ask(&mut self, outbound: Outbound) -> Result<Next, DistributionError> {
@@ -134,22 +165,37 @@ impl<'a> Conversation<'a> {
         if verdict.outcome == Outcome::Unauthenticated {
             return self.refused(verdict).await;
         }
-        let is_taken = matches!(verdict.outcome, Outcome::Accepted | Outcome::Partly);
-        if !is_taken && !is_success(&reply) {
-            self.keep_refused(&outbound, &reply, &verdict).await?;
-            return self.refused(verdict).await;
+        match verdict.outcome {
+            Outcome::Accepted | Outcome::Partly => {}
+            Outcome::Refused => {
+                self.note_refusal(&outbound, &reply, &verdict).await?;
+                return Ok(self.go_on(outbound, reply));
+            }
+            _ => {
+                // A page of a proxy, or a message that broke off: kept, and tried again.
+                if is_success(&reply) && !reply.body.is_empty() {
+                    let inbound = self.inbound(&outbound, &reply).await?;
+                    self.take(inbound).await?;
+                }
+                return self.refused(verdict).await;
+            }
         }
         let inbound = self.inbound(&outbound, &reply).await?;
-        let taken = self.take(inbound).await?;
-        if let Some(ended) = taken {
-            return Ok(Next::End(ended));
+        match self.take(inbound).await? {
+            None => self.has_answers = true,
+            Some(broken) if self.is_by_hotel() => {
+                self.broken.get_or_insert(broken);
+            }
+            Some(ended) => return Ok(Next::End(ended)),
         }
-        if !is_taken {
-            return self.refused(verdict).await;
-        }
+        Ok(self.go_on(outbound, reply))
+    }
+
+    /// What comes next is the adapter's to say.
+    fn go_on(&mut self, outbound: Outbound, reply: Reply) -> Next {
         self.last = Some((outbound, reply));
         self.round += 1;
-        Ok(Next::Ask)
+        Next::Ask
     }
 
     /// Intake and acknowledgement of an answer; `Some` where the poll ends with it.
@@ -264,18 +310,26 @@ impl<'a> Conversation<'a> {
         Ok(Next::End(failed(why)))
     }
 
-    async fn keep_refused(
-        &self,
+    /// The channel refuses a question: its words are kept, and staff are told which hotel it is.
+    async fn note_refusal(
+        &mut self,
         outbound: &Outbound,
         reply: &Reply,
         verdict: &Verdict,
     ) -> Result<(), DistributionError> {
-        if !matches!(verdict.outcome, Outcome::Refused | Outcome::Stale) || reply.body.is_empty() {
-            return Ok(());
-        }
-        let inbound = self.inbound(outbound, reply).await?;
+        self.has_more = false;
         let why = verdict.why.as_deref().unwrap_or("the channel refused");
-        intake::keep_unread(self.distribution, &self.login.row, inbound, false, why).await?;
+        let row = &self.login.row;
+        if !reply.body.is_empty() {
+            let inbound = self.inbound(outbound, reply).await?;
+            intake::keep_unread(self.distribution, row, inbound, false, why).await?;
+        }
+        let at = usize::try_from(self.round).unwrap_or(usize::MAX);
+        if let (true, Some(hotel)) = (self.is_by_hotel(), self.hotel_codes.get(at)) {
+            let account = self.behind.of_hotel(hotel);
+            say::refused_hotel(self.distribution, row, hotel, account, why).await?;
+            self.refused_hotels.push(hotel.clone());
+        }
         Ok(())
     }
 

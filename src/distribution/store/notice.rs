@@ -52,18 +52,22 @@ pub(crate) async fn clear(pool: &PgPool, kind: &str, key: &str) -> Result<bool, 
     Ok(done.rows_affected() > 0)
 }
 
-/// Of a kind only these keys still stand; says how many went.
+/// Of a kind, among the keys that begin so, only these still stand; says how many went.
 pub(crate) async fn clear_others(
     pool: &PgPool,
     kind: &str,
+    beginning: &str,
     standing: &[String],
 ) -> Result<u64, DistributionError> {
-    let done = sqlx::query("delete from notice where kind = $1 and key <> all($2)")
-        .bind(kind)
-        .bind(standing)
-        .execute(pool)
-        .await
-        .map_err(DistributionError::while_doing("clearing notices"))?;
+    let done = sqlx::query(
+        "delete from notice where kind = $1 and starts_with(key, $2) and key <> all($3)",
+    )
+    .bind(kind)
+    .bind(beginning)
+    .bind(standing)
+    .execute(pool)
+    .await
+    .map_err(DistributionError::while_doing("clearing notices"))?;
     Ok(done.rows_affected())
 }
 

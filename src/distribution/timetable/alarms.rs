@@ -72,7 +72,7 @@ async fn unacknowledged(distribution: &Distribution) -> Result<(), DistributionE
     let key_of = |owed: &Owed| format!("{}:{}", owed.connection, owed.reference);
     if shown < OWED_MAX {
         let keys: Vec<String> = owed.iter().map(key_of).collect();
-        notice::clear_others(distribution, Kind::Unacknowledged, &keys).await?;
+        notice::clear_others(distribution, Kind::Unacknowledged, "", &keys).await?;
     }
     for owed in owed {
         let text = format!(

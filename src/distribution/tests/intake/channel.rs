@@ -1,6 +1,9 @@
 //! A dialect of our own: JSON, one object a message, as small as a test can read.
 
+use std::sync::Arc;
+
 use jiff::civil::Date;
+use keyrack_distribution::channels::Channels;
 use keyrack_model::adapter::{
     ChannelAdapter, Exchange, Goal, Inbound, Method, Outbound, Outcome, ParseFault, Parsed,
     Receipt, ReceiptOutcome, RenderError, Reply, Session, Step, Verdict,
@@ -12,11 +15,25 @@ use keyrack_model::reservation::{Guest, ReportedRoom, ReservationReport, Revisio
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-/// The dialect of a channel that is asked, signs in and tells whole states.
-pub struct Asked;
+/// The dialect; its three channels differ in what they can.
+pub struct Scripted {
+    code: &'static str,
+    capabilities: &'static Capabilities,
+}
 
-/// The same of a channel that delivers by itself.
-pub struct Delivering;
+/// Every channel: one that is asked for all hotels at once, one that is asked hotel by hotel, and
+/// one that delivers by itself.
+pub fn all() -> Channels {
+    let channels = [
+        ("scripted", &CAPABILITIES),
+        ("by_hotel", &BY_HOTEL),
+        ("delivering", &DELIVERING),
+    ];
+    let adapters = channels.map(|(code, capabilities)| -> Arc<dyn ChannelAdapter> {
+        Arc::new(Scripted { code, capabilities })
+    });
+    Channels::new(adapters.into())
+}
 
 const CAPABILITIES: Capabilities = Capabilities {
     is_polled: true,
@@ -48,13 +65,19 @@ const DELIVERING: Capabilities = Capabilities {
     ..CAPABILITIES
 };
 
-impl ChannelAdapter for Asked {
+const BY_HOTEL: Capabilities = Capabilities {
+    polls_whole_connection: false,
+    missed_seconds: None,
+    ..CAPABILITIES
+};
+
+impl ChannelAdapter for Scripted {
     fn channel(&self) -> ChannelCode {
-        ChannelCode::new("scripted")
+        ChannelCode::new(self.code)
     }
 
     fn capabilities(&self) -> &'static Capabilities {
-        &CAPABILITIES
+        self.capabilities
     }
 
     fn redact(&self, bytes: &[u8]) -> Vec<u8> {
@@ -83,46 +106,10 @@ impl ChannelAdapter for Asked {
     }
 
     fn next(&self, session: &Session, step: &Step<'_>) -> Exchange {
+        if step.goal == Goal::Poll && !self.capabilities.polls_whole_connection {
+            return by_hotel(session, step);
+        }
         next(session, step)
-    }
-}
-
-impl ChannelAdapter for Delivering {
-    fn channel(&self) -> ChannelCode {
-        ChannelCode::new("delivering")
-    }
-
-    fn capabilities(&self) -> &'static Capabilities {
-        &DELIVERING
-    }
-
-    fn redact(&self, bytes: &[u8]) -> Vec<u8> {
-        redact(bytes)
-    }
-
-    fn parse(&self, inbound: &Inbound) -> Parsed {
-        parse(&inbound.bytes)
-    }
-
-    fn acknowledge(
-        &self,
-        _inbound: &Inbound,
-        receipts: &[Receipt],
-        session: &Session,
-    ) -> Result<Vec<Outbound>, RenderError> {
-        Ok(acknowledge(receipts, session))
-    }
-
-    fn render(&self, _push: &AriPush, _session: &Session) -> Result<Vec<Outbound>, RenderError> {
-        Ok(Vec::new())
-    }
-
-    fn judge(&self, _sent: &Outbound, reply: &Reply) -> Verdict {
-        judge(reply)
-    }
-
-    fn next(&self, _session: &Session, _step: &Step<'_>) -> Exchange {
-        Exchange::Done { learned: None }
     }
 }
 
@@ -283,6 +270,26 @@ fn next(session: &Session, step: &Step<'_>) -> Exchange {
         Goal::PollMissed => send(session, "missed", Method::Get, "/missed", String::new()),
         Goal::Test => send(session, "test", Method::Get, "/test", String::new()),
     })
+}
+
+/// One question a hotel; a refused hotel does not keep the next from being asked.
+fn by_hotel(session: &Session, step: &Step<'_>) -> Exchange {
+    let hotel = step.hotel_codes.get(usize::try_from(step.round).unwrap());
+    let verdict = step.last.map(|(_, reply)| judge(reply));
+    match (verdict, hotel) {
+        (Some(verdict), None) if verdict.outcome != Outcome::Accepted => Exchange::Failed(verdict),
+        (_, None) => Exchange::Done { learned: None },
+        (_, Some(hotel)) => {
+            let path = format!("/queue/{hotel}");
+            Exchange::Send(send(
+                session,
+                "reservations",
+                Method::Get,
+                &path,
+                String::new(),
+            ))
+        }
+    }
 }
 
 fn queue(session: &Session) -> Outbound {

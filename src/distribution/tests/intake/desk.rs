@@ -1,9 +1,6 @@
 //! A hotel, its account at the portal, and short ways to look at what happened.
 
-use std::sync::Arc;
-
 use jiff::civil::date;
-use keyrack_distribution::channels::Channels;
 use keyrack_distribution::connections::{self, ConnectionSetup, Credentials};
 use keyrack_distribution::intake::IntakeOutcome;
 use keyrack_distribution::messages::{self, MessageView};
@@ -24,7 +21,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::channel::{Asked, Delivering};
+use crate::channel;
 use crate::portal::Portal;
 
 /// A hotel behind a portal; its clock stands in February 2030.
@@ -70,7 +67,7 @@ impl Desk {
             .await
             .unwrap();
         let portal = Portal::open().await;
-        let channels = Channels::new(vec![Arc::new(Asked), Arc::new(Delivering)]);
+        let channels = channel::all();
         let seal = Seal::new(&SecretString::from("07".repeat(32))).unwrap();
         let distribution =
             Distribution::assemble(ledger.clone(), pool.clone(), channels, seal, settings).unwrap();
@@ -94,7 +91,7 @@ impl Desk {
         let ledger = Ledger::open(self.database.options(), Default::default())
             .await
             .unwrap();
-        let channels = Channels::new(vec![Arc::new(Asked), Arc::new(Delivering)]);
+        let channels = channel::all();
         let seal = Seal::new(&SecretString::from("07".repeat(32))).unwrap();
         Distribution::assemble(ledger, self.pool.clone(), channels, seal, settings()).unwrap()
     }

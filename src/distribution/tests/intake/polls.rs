@@ -4,7 +4,9 @@ use keyrack_distribution::poll::{self, PollOutcome, PollState};
 use keyrack_distribution::{connections, timetable};
 use keyrack_model::adapter::Goal;
 
-use crate::desk::{Desk, booking, but};
+use keyrack_model::channel::AccountSettings;
+
+use crate::desk::{Desk, booking, but, connection, listing, map_double};
 use crate::portal::Fault;
 
 async fn state(desk: &Desk, goal: Goal) -> PollState {
@@ -209,6 +211,72 @@ async fn the_loops_poll_at_start_and_on_demand_and_end_in_time() {
     running.stop().await;
     assert!(begun.elapsed().as_secs() < 12);
     assert_eq!(desk.references().await, ["R1", "R2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hotel_that_is_refused_does_not_keep_the_others_from_being_asked() {
+    let desk = Desk::open().await;
+    connection(&desk.distribution, "valley", "by_hotel", &desk.portal.url).await;
+    for (code, hotel) in [("first", "V1"), ("second", "V2"), ("third", "V3")] {
+        let settings = AccountSettings::default();
+        let account = listing(
+            &desk.distribution,
+            desk.property,
+            code,
+            "valley",
+            hotel,
+            settings,
+        )
+        .await;
+        map_double(&desk.ledger, &account).await;
+        desk.portal
+            .waits(but(booking(&format!("R-{hotel}")), "hotel", hotel));
+    }
+    let poll = || async {
+        poll::once(&desk.distribution, "valley", Goal::Poll)
+            .await
+            .unwrap()
+    };
+    desk.portal.fails("/queue/V1", Fault::Status(403));
+    desk.portal.fails("/queue/V3", Fault::Status(403));
+    assert_eq!(
+        poll().await,
+        PollOutcome::Complete {
+            rounds: 3,
+            recorded: 1
+        }
+    );
+    assert_eq!(desk.references().await, ["R-V2"]);
+    let notices = desk.notices().await;
+    assert_eq!(notices.len(), 2);
+    assert!(
+        notices.iter().all(|(kind, _)| kind == "hotel_refused"),
+        "{notices:?}"
+    );
+    assert!(
+        notices.iter().any(|(_, text)| text.contains("hotel V3")),
+        "{notices:?}"
+    );
+    // The answer of one is broken: the others are recorded, and the poll is no complete one.
+    desk.portal
+        .fails("/queue/V1", Fault::Body(b"<broken".to_vec()));
+    failed(poll().await);
+    assert_eq!(desk.references().await, ["R-V2", "R-V3"]);
+    assert_eq!(
+        poll().await,
+        PollOutcome::Complete {
+            rounds: 3,
+            recorded: 1
+        }
+    );
+    assert_eq!(desk.references().await.len(), 3);
+    let kinds: Vec<String> = desk
+        .notices()
+        .await
+        .into_iter()
+        .map(|(kind, _)| kind)
+        .collect();
+    assert_eq!(kinds, ["unreadable"]);
 }
 
 /// Waits for a thing that the loops do, ten seconds at most.

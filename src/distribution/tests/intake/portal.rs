@@ -172,6 +172,12 @@ impl Inside {
             ("GET", "/queue") => json!({"reservations": self.queue})
                 .to_string()
                 .into_response(),
+            ("GET", of_hotel) if of_hotel.starts_with("/queue/") => {
+                let hotel = of_hotel.trim_start_matches("/queue/");
+                let is_its = |message: &&Value| message["hotel"] == hotel;
+                let its: Vec<&Value> = self.queue.iter().filter(is_its).collect();
+                json!({"reservations": its}).to_string().into_response()
+            }
             ("GET", "/missed") => json!({"reservations": self.missed})
                 .to_string()
                 .into_response(),
