@@ -17,6 +17,7 @@ use keyrack_ledger::tail;
 use keyrack_model::stay::plus_days;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use sqlx::ConnectOptions as _;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +28,6 @@ pub struct TestApp {
     /// What is true, to look at it from behind.
     pub ledger: Ledger,
     /// The engine, to turn its crank.
-    #[allow(dead_code, reason = "stories about channels turn it")]
     pub distribution: Distribution,
     client: reqwest::Client,
     key: String,
@@ -35,7 +35,7 @@ pub struct TestApp {
     stop: CancellationToken,
     running: JoinHandle<anyhow::Result<()>>,
     // Last: dropped when nobody is connected any more.
-    _database: TestDatabase,
+    database: TestDatabase,
 }
 
 /// An answer, read whole.
@@ -102,7 +102,7 @@ impl TestApp {
             key,
             running: tokio::spawn(application.run_until_stopped(stop.clone())),
             stop,
-            _database: database,
+            database,
         }
     }
 
@@ -154,6 +154,11 @@ impl TestApp {
     /// Posts.
     pub async fn post(&self, path: &str, body: Value) -> Said {
         said(self.request(Method::POST, path).json(&body)).await
+    }
+
+    /// Its database's address, for a program beside it.
+    pub fn database_url(&self) -> String {
+        self.database.options().to_url_lossy().to_string()
     }
 
     /// A hotel with `rooms` double rooms, without rates.

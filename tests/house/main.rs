@@ -3,5 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this program is tests")]
 
 mod app;
+mod command;
 mod hostile;
+mod import;
 mod staff_books;

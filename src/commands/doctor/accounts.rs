@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use keyrack_distribution::accounts::standing::State;
+use keyrack_distribution::accounts::status::{self, Status};
+use keyrack_distribution::messages::UnmappedCode;
 use keyrack_distribution::poll::PollState;
 use keyrack_distribution::{Distribution, connections, notice, poll};
 use keyrack_ledger::catalog::{self, AccountRow};
@@ -28,6 +31,7 @@ pub async fn accounts(distribution: &Distribution) -> Result<Vec<Finding>> {
         let name = format!("{property} {}", row.account.code);
         let (mappings, _) = catalog::mappings(ledger, row.account.id).await?;
         found.push(state(&name, row, mappings.len()));
+        found.extend(health(&name, &status::load(distribution, row).await?));
     }
     for connection in connections::list(distribution).await? {
         for state in poll::states(distribution, connection.id).await? {
@@ -43,6 +47,54 @@ pub async fn accounts(distribution: &Distribution) -> Result<Vec<Finding>> {
         found.push(Finding::unwise("notice", what, remedy));
     }
     Ok(found)
+}
+
+/// What of it needs a person.
+fn health(name: &str, status: &Status) -> Vec<Finding> {
+    let part = "accounts";
+    let mut found = Vec::new();
+    let reason = status.reason.as_deref().unwrap_or("no reason is known");
+    let since = status.since;
+    match status.state {
+        State::Failing => found.push(Finding::wrong(
+            part,
+            format!("{name} is failing since {since}: {reason}"),
+            "what it shows cannot be trusted: close its nights at the channel by hand if it lasts",
+        )),
+        State::Degraded => found.push(Finding::unwise(
+            part,
+            format!("{name} is degraded since {since}: {reason}"),
+            "GET /v1/properties/{property}/accounts/{account} tells the whole",
+        )),
+        _ => {}
+    }
+    if let Some(night) = status.nights_at_risk.first() {
+        let count = status.nights_at_risk.len();
+        found.push(Finding::wrong(
+            part,
+            format!(
+                "{name} may show too much on {count} nights, first {} {}: {} instead of {}",
+                night.room_type, night.night, night.shown, night.truth
+            ),
+            "POST …/resync, and look at its queue; close the nights there by hand if it lasts",
+        ));
+    }
+    found.extend(status.unmapped.iter().map(|code| {
+        Finding::wrong(
+            part,
+            format!("{name} sells {}, which no mapping knows", told(code)),
+            "map it: PUT …/mappings; what was sold is then mapped anew by itself",
+        )
+    }));
+    found
+}
+
+fn told(code: &UnmappedCode) -> String {
+    let room = format!("room {}", code.channel_room_code);
+    match code.channel_rate_code.as_str() {
+        "" => room,
+        rate => format!("{room} at rate {rate}"),
+    }
 }
 
 /// Only what fails: a channel that is not asked has nothing to tell.
