@@ -85,6 +85,11 @@ pub fn routes() -> OpenApiRouter<ApiState> {
         .merge(routes::day_sheet::routes())
         .merge(routes::buffer_rules::routes())
         .merge(routes::overbookings::routes())
+        .merge(routes::channels::routes())
+        .merge(routes::accounts::routes())
+        .merge(routes::messages::routes())
+        .merge(routes::channel_inbox::routes())
+        .merge(routes::webhooks::routes())
         .merge(routes::health::routes())
 }
 
@@ -326,7 +331,10 @@ fn kind(schema: &Value) -> Markup {
 }
 
 /// Verbs whose body may be left out altogether.
-const BODY_OPTIONAL: [&str; 8] = [
+const BODY_OPTIONAL: [&str; 11] = [
+    "/go-live",
+    "/pause",
+    "/close",
     "/confirm",
     "/cancel",
     "/extend",

@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use keyrack_distribution::connections::PutRefusal;
+use keyrack_distribution::error::DistributionError;
 use keyrack_ledger::decide::refusal::{Force, Refusal};
 use keyrack_ledger::error::{LedgerError, MayRetry};
 use keyrack_model::id::RoomTypeId;
@@ -37,6 +39,48 @@ impl From<LedgerError> for Problem {
         match error.may_retry() {
             MayRetry::After(seconds) => problem.after(seconds),
             MayRetry::Never => problem,
+        }
+    }
+}
+
+impl From<DistributionError> for Problem {
+    fn from(error: DistributionError) -> Self {
+        let (kind, detail) = match error {
+            DistributionError::Ledger(error) => return error.into(),
+            DistributionError::UnknownConnection(_) => return Self::not_found("connection"),
+            DistributionError::UnknownMessage(_) => return Self::not_found("message"),
+            DistributionError::UnknownChannel(channel) => {
+                return Self::invalid("/channel", format!("no adapter speaks {channel}"));
+            }
+            DistributionError::Invalid(why) => return Self::new(Kind::Invalid, why),
+            DistributionError::Stopping => (Kind::Unavailable, "the daemon is going down"),
+            DistributionError::Database { .. } => {
+                tracing::error!(error = %error.chain(), "the engine failed");
+                (Kind::Unavailable, "the database is not available")
+            }
+            DistributionError::Transport(_) | DistributionError::SignIn(_) => {
+                tracing::info!(error = %error.chain(), "a channel did not answer");
+                (
+                    Kind::Unavailable,
+                    "the channel does not answer as it should",
+                )
+            }
+            _ => {
+                tracing::error!(error = %error.chain(), "the engine failed");
+                return Self::new(Kind::Internal, "a fault of ours; it has been logged");
+            }
+        };
+        Self::new(kind, detail).after(2)
+    }
+}
+
+impl From<PutRefusal> for Problem {
+    fn from(refusal: PutRefusal) -> Self {
+        match refusal {
+            PutRefusal::Invalid(pointer, message) => Self::invalid(pointer, message),
+            PutRefusal::VersionMismatch(current) => {
+                refused_without_nights(Refusal::VersionMismatch { current })
+            }
         }
     }
 }

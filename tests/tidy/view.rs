@@ -35,8 +35,8 @@ const GRANTS: [(&str, &str, &str); 12] = [
         "distribution ledger model",
         // A body's error and its size limit have names in the two small crates; the routes and
         // their document are one list; the page that shows it is rendered.
-        "axum governor hex http http-body-util maud metrics serde serde_json serde_path_to_error \
-         sha2 thiserror tokio tower tower-http tracing utoipa utoipa-axum uuid",
+        "axum governor hex http http-body-util maud metrics secrecy serde serde_json \
+         serde_path_to_error sha2 thiserror tokio tower tower-http tracing utoipa utoipa-axum uuid",
     ),
     (
         "console",

@@ -1,9 +1,13 @@
 //! Every route of the contract, one file a subject.
 
+pub mod accounts;
 pub mod buffer_rules;
+pub mod channel_inbox;
+pub mod channels;
 pub mod day_sheet;
 pub mod health;
 pub mod inventory;
+pub mod messages;
 pub mod overbookings;
 pub mod properties;
 pub mod rate_plans;
@@ -11,3 +15,4 @@ pub mod rates;
 pub mod reservations;
 pub mod room_type;
 pub mod rooms;
+pub mod webhooks;

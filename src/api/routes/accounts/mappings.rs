@@ -1,0 +1,121 @@
+//! Mappings: our room types and rate plans under the channel's codes.
+
+use axum::Json;
+use axum::extract::State;
+use keyrack_distribution::accounts::mappings;
+use keyrack_ledger::catalog::{self, MappingSetup};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{At, Looks, Sets};
+use crate::extract::{Body, Segments};
+use crate::problem::{Problem, Problems};
+use crate::routes::accounts::account::{AccountPath, found};
+use crate::routes::properties::PropertyPath;
+use crate::state::ApiState;
+use crate::wire::Wrongs;
+
+/// The routes of this file.
+pub fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(show, put))
+}
+
+/// A mapping. The pair of remote codes is unique; a remote room belongs to one type.
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Mapping)]
+struct MappingBody {
+    /// Code of our room type.
+    room_type: String,
+    /// Code of our rate plan; left out, the room alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    rate_plan: Option<String>,
+    /// The channel's code of the room.
+    channel_room_code: String,
+    /// The channel's code of the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    channel_rate_code: Option<String>,
+    /// From which pool it sells.
+    #[serde(default)]
+    pool: PoolBody,
+}
+
+/// From which pool an account sells.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum PoolBody {
+    /// First come, first served.
+    #[default]
+    Shared,
+}
+
+/// Replaces the mappings of an account: the whole list. Codes that are left behind are closed at
+/// the channel first; what waited for a code is read again.
+#[utoipa::path(put, path = "/v1/properties/{property}/accounts/{account}/mappings",
+    tag = "channels", params(PropertyPath, AccountPath), request_body = Vec<MappingBody>,
+    responses((status = 200, body = Vec<MappingBody>), Problems))]
+async fn put(
+    State(state): State<ApiState>,
+    at: At<Sets>,
+    Segments(path): Segments<AccountPath>,
+    body: Body<Vec<MappingBody>>,
+) -> Result<Json<Vec<MappingBody>>, Problem> {
+    let row = found(&state, &at.house, &path).await?;
+    let mut wrongs = Wrongs::default();
+    wrongs.unless(body.value.len() <= 1_000, "", "at most 1,000 mappings");
+    for (at, mapping) in body.value.iter().enumerate() {
+        let pointer = format!("/{at}/channel_room_code");
+        wrongs.named(&mapping.channel_room_code, 100, pointer);
+        let rate = mapping.channel_rate_code.as_deref();
+        wrongs.longest(rate, 100, format!("/{at}/channel_rate_code"));
+    }
+    wrongs.finish()?;
+    let told = body.value.into_iter().map(MappingSetup::from).collect();
+    let by = at.caller.by();
+    match mappings::put(state.distribution(), &row, &by, told).await? {
+        Ok(kept) => Ok(Json(kept.into_iter().map(MappingBody::from).collect())),
+        Err(refusal) => Err(at.house.refused(refusal).await),
+    }
+}
+
+/// The mappings of an account.
+#[utoipa::path(get, path = "/v1/properties/{property}/accounts/{account}/mappings",
+    tag = "channels", params(PropertyPath, AccountPath),
+    responses((status = 200, body = Vec<MappingBody>), Problems))]
+async fn show(
+    State(state): State<ApiState>,
+    at: At<Looks>,
+    Segments(path): Segments<AccountPath>,
+) -> Result<Json<Vec<MappingBody>>, Problem> {
+    let row = found(&state, &at.house, &path).await?;
+    let kept = catalog::mapping_codes(state.ledger(), row.account.id).await?;
+    Ok(Json(kept.into_iter().map(MappingBody::from).collect()))
+}
+
+impl From<MappingBody> for MappingSetup {
+    fn from(body: MappingBody) -> Self {
+        let PoolBody::Shared = body.pool;
+        Self {
+            room_type: body.room_type,
+            rate_plan: body.rate_plan,
+            channel_room_code: body.channel_room_code,
+            channel_rate_code: body.channel_rate_code,
+        }
+    }
+}
+
+impl From<MappingSetup> for MappingBody {
+    fn from(setup: MappingSetup) -> Self {
+        Self {
+            room_type: setup.room_type,
+            rate_plan: setup.rate_plan,
+            channel_room_code: setup.channel_room_code,
+            channel_rate_code: setup.channel_rate_code,
+            pool: PoolBody::Shared,
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The channels that are built in, and the connections to them.
+
+use axum::Json;
+use axum::extract::State;
+use jiff::Timestamp;
+use keyrack_distribution::connections::{self, ConnectionSetup, ConnectionView, Credentials};
+use keyrack_model::channel::Capabilities;
+use keyrack_model::id::ChannelCode;
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Anywhere, Founds, Looks};
+use crate::conditional::{IfMatch, Versioned};
+use crate::extract::{Body, Segments};
+use crate::page::Page;
+use crate::problem::kind::Kind;
+use crate::problem::{Problem, Problems};
+use crate::state::ApiState;
+use crate::wire::Wrongs;
+
+/// The routes of this file.
+pub fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(channels))
+        .routes(routes!(list))
+        .routes(routes!(show, put))
+}
+
+/// A channel that is built in.
+#[derive(Debug, Serialize, ToSchema)]
+struct ChannelView {
+    /// Its code.
+    code: String,
+    /// What it can do.
+    capabilities: CapabilitiesView,
+}
+
+/// What a channel can do.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Capabilities)]
+struct CapabilitiesView {
+    /// Asked by us for reservations; else it delivers them by itself.
+    is_polled: bool,
+    /// One poll answers for all hotels of a connection.
+    polls_whole_connection: bool,
+    /// Seconds from one complete poll to the next.
+    poll_seconds: u32,
+    /// Seconds after which a message that was not acknowledged falls back to e-mail.
+    fallback_seconds: u32,
+    /// A revision is the whole new state.
+    snapshot_revisions: bool,
+    /// Takes single nights.
+    takes_deltas: bool,
+    /// Takes complete sets.
+    takes_complete_sets: bool,
+    /// Takes prices.
+    takes_rates: bool,
+    /// Knows rate plans below the room.
+    knows_rate_plans: bool,
+    /// Restrictions that it can express.
+    #[schema(value_type = Vec<String>)]
+    restrictions: Value,
+    /// Reopens a night by itself when a guest cancels there.
+    reopens_by_itself: bool,
+    /// The largest number of rooms it can be told.
+    rooms_max: i32,
+    /// Nights ahead that it takes at most.
+    horizon_nights_max: i32,
+    /// Requests per minute and connection.
+    requests_per_minute: u32,
+}
+
+/// The channels that are built in, with what they can do.
+#[utoipa::path(get, path = "/v1/channels", tag = "channels",
+    responses((status = 200, body = Page<ChannelView>), Problems))]
+async fn channels(
+    State(state): State<ApiState>,
+    _: Anywhere<Looks>,
+) -> Result<Json<Page<ChannelView>>, Problem> {
+    let adapters = state.distribution().channels().iter();
+    let views = adapters.map(|adapter| ChannelView {
+        code: adapter.channel().to_string(),
+        capabilities: adapter.capabilities().into(),
+    });
+    Ok(Json(Page::whole(views.collect())))
+}
+
+/// Which connection.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct ConnectionPath {
+    /// Code of the connection: 1 to 40 of `A-Z a-z 0-9 . _ -`.
+    connection: String,
+}
+
+/// One login at a channel, for one hotel or many.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ConnectionBody {
+    /// Code of the channel; it cannot be changed later.
+    channel: String,
+    /// Base address in place of the channel's own.
+    endpoint: Option<String>,
+    /// The login; left out in a change, it stays as it is. It is never given back.
+    credentials: Option<CredentialsBody>,
+    /// The channel's own keys; and `poll_seconds`, `settle_after_acknowledge_seconds`,
+    /// `missed_seconds`, `requests_per_minute` to pace it other than its channel says.
+    #[serde(default)]
+    #[schema(value_type = std::collections::HashMap<String, Value>, required = false)]
+    settings: Map<String, Value>,
+}
+
+/// The login at a channel.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct CredentialsBody {
+    /// User, or `client_id`.
+    #[serde(alias = "client_id", alias = "username")]
+    user: String,
+    /// Password, or `client_secret`.
+    #[serde(alias = "client_secret", alias = "password")]
+    #[schema(value_type = String, format = Password, write_only)]
+    secret: SecretString,
+}
+
+/// A connection as it is shown: without its secrets.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Connection)]
+struct ConnectionShown {
+    /// Its code.
+    code: String,
+    /// Code of the channel.
+    channel: String,
+    /// Base address in place of the channel's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    endpoint: Option<String>,
+    /// The channel's own keys, and its pace.
+    #[schema(value_type = std::collections::HashMap<String, Value>)]
+    settings: Value,
+    /// When signing in last succeeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    signed_in_at: Option<Timestamp>,
+    /// When it was made.
+    created_at: Timestamp,
+    /// Counts changes; also the ETag.
+    version: i64,
+}
+
+/// Makes or changes a connection.
+#[utoipa::path(put, path = "/v1/connections/{connection}", tag = "channels",
+    params(ConnectionPath), request_body = ConnectionBody,
+    responses((status = 200, body = ConnectionShown), (status = 201, body = ConnectionShown),
+        Problems))]
+async fn put(
+    State(state): State<ApiState>,
+    founder: Anywhere<Founds>,
+    Segments(path): Segments<ConnectionPath>,
+    IfMatch(version): IfMatch,
+    body: Body<ConnectionBody>,
+) -> Result<Versioned<ConnectionShown>, Problem> {
+    of_the_whole_house(&founder)?;
+    let body = body.value;
+    let mut wrongs = Wrongs::default();
+    wrongs.longest(body.endpoint.as_deref(), 500, "/endpoint");
+    if let Some(credentials) = &body.credentials {
+        wrongs.longest(Some(&credentials.user), 500, "/credentials/user");
+    }
+    wrongs.finish()?;
+    let setup = ConnectionSetup {
+        channel: ChannelCode::from(body.channel),
+        endpoint: body.endpoint,
+        credentials: body.credentials.map(|told| Credentials {
+            user: told.user,
+            secret: told.secret,
+        }),
+        settings: Value::Object(body.settings),
+    };
+    let put = connections::put(state.distribution(), &path.connection, setup, version);
+    let (connection, is_new) = put.await??;
+    Ok(Versioned::put(
+        connection.version,
+        is_new,
+        connection.into(),
+    ))
+}
+
+/// A connection.
+#[utoipa::path(get, path = "/v1/connections/{connection}", tag = "channels",
+    params(ConnectionPath), responses((status = 200, body = ConnectionShown), Problems))]
+async fn show(
+    State(state): State<ApiState>,
+    founder: Anywhere<Founds>,
+    Segments(path): Segments<ConnectionPath>,
+) -> Result<Versioned<ConnectionShown>, Problem> {
+    of_the_whole_house(&founder)?;
+    let found = connections::find(state.distribution(), &path.connection).await?;
+    let found = found.ok_or_else(|| Problem::not_found("connection"))?;
+    Ok(Versioned::of(found.version, found.into()))
+}
+
+/// Every connection, in order of code.
+#[utoipa::path(get, path = "/v1/connections", tag = "channels",
+    responses((status = 200, body = Page<ConnectionShown>), Problems))]
+async fn list(
+    State(state): State<ApiState>,
+    founder: Anywhere<Founds>,
+) -> Result<Json<Page<ConnectionShown>>, Problem> {
+    of_the_whole_house(&founder)?;
+    let found = connections::list(state.distribution()).await?;
+    Ok(Json(Page::whole(
+        found.into_iter().map(ConnectionShown::from).collect(),
+    )))
+}
+
+/// A login may serve many hotels: a key of one of them does not reach it.
+fn of_the_whole_house(founder: &Anywhere<Founds>) -> Result<(), Problem> {
+    match founder.caller.key.property {
+        None => Ok(()),
+        Some(_) => Err(Problem::new(
+            Kind::Forbidden,
+            "connections may serve many hotels: this takes an admin's key of no property",
+        )),
+    }
+}
+
+impl From<ConnectionView> for ConnectionShown {
+    fn from(view: ConnectionView) -> Self {
+        Self {
+            code: view.code,
+            channel: view.channel.to_string(),
+            endpoint: view.endpoint,
+            settings: view.settings,
+            signed_in_at: view.signed_in_at,
+            created_at: view.created_at,
+            version: view.version,
+        }
+    }
+}
+
+impl From<&'static Capabilities> for CapabilitiesView {
+    fn from(told: &'static Capabilities) -> Self {
+        Self {
+            is_polled: told.is_polled,
+            polls_whole_connection: told.polls_whole_connection,
+            poll_seconds: told.poll_seconds,
+            fallback_seconds: told.fallback_seconds,
+            snapshot_revisions: told.snapshot_revisions,
+            takes_deltas: told.takes_deltas,
+            takes_complete_sets: told.takes_complete_sets,
+            takes_rates: told.takes_rates,
+            knows_rate_plans: told.knows_rate_plans,
+            restrictions: serde_json::to_value(told.restrictions).unwrap_or_default(),
+            reopens_by_itself: told.reopens_by_itself,
+            rooms_max: told.rooms_max,
+            horizon_nights_max: told.horizon_nights_max,
+            requests_per_minute: told.requests_per_minute,
+        }
+    }
+}
