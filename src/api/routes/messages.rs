@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
-use keyrack_distribution::intake::IntakeOutcome;
+use keyrack_distribution::intake::outcome::IntakeOutcome;
 use keyrack_distribution::messages::{self, MessageView};
 use keyrack_ledger::catalog;
 use keyrack_model::adapter::ParseFault;

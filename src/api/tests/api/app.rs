@@ -1,5 +1,7 @@
 //! The API on a database of its own, asked without a socket.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -15,6 +17,8 @@ use keyrack_model::id::PropertyId;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use tower::ServiceExt;
+
+use crate::portal::Portal;
 
 /// The API with a key of each kind.
 pub struct App {
@@ -165,7 +169,7 @@ pub fn router(ledger: &Ledger, pool: &PgPool, settings: Settings) -> Router {
     let engine = Distribution::assemble(
         ledger.clone(),
         pool.clone(),
-        Channels::new(Vec::new()),
+        Channels::new(vec![Arc::new(Portal)]),
         seal,
         keyrack_distribution::settings::Settings::default(),
     );
