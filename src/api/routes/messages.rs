@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
-use keyrack_distribution::intake::outcome::IntakeOutcome;
 use keyrack_distribution::messages::{self, MessageView};
 use keyrack_ledger::catalog;
 use keyrack_model::adapter::ParseFault;
@@ -184,7 +183,19 @@ async fn replay(
     let message = found(&state, &at.house, &path).await?;
     let outcome = messages::replay(state.distribution(), message.id).await?;
     let own = own(&state, &at.house).await?;
-    Ok(Json(ReplayView::new(outcome, &own)))
+    // What the message says of other hotels is not shown.
+    let recorded = outcome.recorded.into_iter();
+    let recorded = recorded.filter(|one| own.contains(&one.account));
+    Ok(Json(ReplayView {
+        recorded: recorded
+            .map(|one| RecordedView {
+                reference: one.reference,
+                did: one.did,
+            })
+            .collect(),
+        faults: outcome.faults.into_iter().map(FaultView::from).collect(),
+        failed: outcome.failed,
+    }))
 }
 
 async fn found(
@@ -237,24 +248,6 @@ impl From<ParseFault> for FaultView {
             at: fault.at,
             why: fault.why,
             reference: fault.reference,
-        }
-    }
-}
-
-impl ReplayView {
-    /// Without what the message says of other hotels.
-    fn new(outcome: IntakeOutcome, own: &[AccountId]) -> Self {
-        let recorded = outcome.recorded.into_iter();
-        let recorded = recorded.filter(|one| own.contains(&one.account));
-        Self {
-            recorded: recorded
-                .map(|one| RecordedView {
-                    reference: one.reference,
-                    did: one.did,
-                })
-                .collect(),
-            faults: outcome.faults.into_iter().map(FaultView::from).collect(),
-            failed: outcome.failed,
         }
     }
 }

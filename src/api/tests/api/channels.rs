@@ -76,7 +76,13 @@ async fn what_a_channel_delivers_is_recorded_and_answered_in_its_own_words() {
             .status,
         200
     );
+}
 
+#[tokio::test]
+async fn a_message_is_kept_masked_and_read_again_without_harm() {
+    let app = App::connected().await;
+    let lines = "R1 10 2030-06-10 2030-06-12\nnonsense\nR2 10 2030-06-11 2030-06-12\n";
+    assert_eq!(app.deliver(LOGIN, lines).await.status, 200);
     let messages = app
         .read("/v1/properties/seehof/messages?account=portal")
         .await
@@ -175,7 +181,19 @@ async fn an_account_shows_what_it_would_be_told_before_it_goes_live() {
         Some(json!(1)),
         "{why}"
     );
+}
 
+#[tokio::test]
+async fn an_account_is_paused_resumed_closed_and_ended() {
+    let app = App::connected().await;
+    let body = json!({"waive_import": true});
+    let live = app.post(&format!("{ACCOUNT}/go-live"), body).await;
+    assert_eq!(live.status, 200, "{}", live.text());
+    let nights = "from=2030-06-10&to=2030-06-12";
+    assert_eq!(
+        app.read(&format!("{ACCOUNT}/ari?{nights}")).await.status,
+        200
+    );
     let paused = app
         .post(&format!("{ACCOUNT}/pause"), json!({"reason": "audit"}))
         .await;
