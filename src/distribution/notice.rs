@@ -34,6 +34,8 @@ pub enum Kind {
     OddFact,
     /// Recorded, and the channel does not take our word for it.
     Unacknowledged,
+    /// The channel does not tell which reservations fell back to e-mail.
+    MissedUnavailable,
     /// The channel does not let us ask for one of its hotels.
     HotelRefused,
     /// Polls or pushes fail for too long.
@@ -60,6 +62,7 @@ impl Kind {
             Self::Faulty => "faulty",
             Self::OddFact => "odd_fact",
             Self::Unacknowledged => "unacknowledged",
+            Self::MissedUnavailable => "missed_unavailable",
             Self::HotelRefused => "hotel_refused",
             Self::AccountFailing => "account_failing",
             Self::PushRefused => "push_refused",

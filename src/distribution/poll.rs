@@ -210,6 +210,7 @@ async fn hold(
         Ended::Failed {
             why: error.to_string(),
             after_seconds: None,
+            is_refused: false,
         }
     });
     match ended {
@@ -218,13 +219,21 @@ async fn hold(
             poll::complete(&inner.pool, id, goal, begun_at, again).await?;
             owed::gone(&inner.pool, id, goal, begun_at).await?;
             if attempt > 0 {
-                notice::clear(distribution, Kind::AccountFailing, &failing_key(id, goal)).await?;
+                notice::clear(distribution, failing_kind(goal), &failing_key(id, goal)).await?;
             }
             metrics::counter!("polls_total", "outcome" => "complete").increment(1);
             inner.wakes.push.notify_one();
             Ok(PollOutcome::Complete { rounds, recorded })
         }
-        Ended::Failed { why, after_seconds } => {
+        Ended::Failed {
+            why,
+            mut after_seconds,
+            is_refused,
+        } => {
+            // What a channel does not offer is asked for at its usual pace: it may be switched on.
+            if is_refused && goal == Goal::PollMissed {
+                after_seconds = Some(again_seconds(distribution, id, goal).await?);
+            }
             let wait = backoff::due_after_ms(attempt + 1, after_seconds, id.0.unsigned_abs());
             // A channel that is asked every so many seconds is not asked sooner for having failed.
             let wait = wait.max(FAILED_MS_MIN);
@@ -252,6 +261,7 @@ async fn converse(
             return Ok(Ended::Failed {
                 why: error.to_string(),
                 after_seconds: None,
+                is_refused: false,
             });
         }
         Err(error) => return Err(error),
@@ -280,6 +290,14 @@ async fn again_seconds(
             .unwrap_or(NOBODY_SECONDS),
         _ => pace.poll_seconds.unwrap_or(capabilities.poll_seconds),
     })
+}
+
+/// What kind of trouble it is when a question fails for long.
+pub(crate) fn failing_kind(goal: Goal) -> Kind {
+    match goal {
+        Goal::PollMissed => Kind::MissedUnavailable,
+        _ => Kind::AccountFailing,
+    }
 }
 
 /// What the notice of a failing connection is about.

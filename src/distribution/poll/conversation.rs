@@ -31,6 +31,8 @@ pub(super) enum Ended {
         why: String,
         /// What the channel asked for.
         after_seconds: Option<u32>,
+        /// The channel will not, today or tomorrow.
+        is_refused: bool,
     },
     /// The engine stops.
     Stopped,
@@ -235,7 +237,11 @@ impl<'a> Conversation<'a> {
                 true
             }
             Acknowledged::Failed { why, after_seconds } => {
-                return Some(Ended::Failed { why, after_seconds });
+                return Some(Ended::Failed {
+                    why,
+                    after_seconds,
+                    is_refused: false,
+                });
             }
         };
         if self.stale_rounds > STALE_ROUNDS_MAX {
@@ -288,7 +294,11 @@ impl<'a> Conversation<'a> {
             Outcome::Later { after_seconds } => after_seconds,
             _ => None,
         };
-        Ok(Next::End(Ended::Failed { why, after_seconds }))
+        Ok(Next::End(Ended::Failed {
+            why,
+            after_seconds,
+            is_refused: verdict.outcome == Outcome::Refused,
+        }))
     }
 
     async fn unanswered(
@@ -352,6 +362,7 @@ fn failed(why: String) -> Ended {
     Ended::Failed {
         why,
         after_seconds: None,
+        is_refused: false,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::behind::Behind;
 use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::notice::{self, About, Kind};
-use crate::poll::failing_key;
+use crate::poll::{failing_key, failing_kind};
 use crate::store::owed::{self, Owed};
 use crate::store::{clock, connection, poll};
 
@@ -39,26 +39,29 @@ async fn failing(distribution: &Distribution) -> Result<(), DistributionError> {
             .take(ACCOUNTS_NAMED_MAX)
             .map(|account| account.code.as_str())
             .collect();
-        let asked = match state.goal {
-            Goal::PollMissed => "missed reservations",
-            _ => "reservations",
+        let since = state.failing_since.unwrap_or(state.due_at);
+        let why = state.last_error.as_deref().unwrap_or("no reason is known");
+        let behind_it = codes.join(", ");
+        let text = match state.goal {
+            Goal::PollMissed => format!(
+                "Connection {} ({}) is not told since {since} which reservations fell back to \
+                 e-mail: {why}. Accounts behind it: {behind_it}. Have the channel switch the \
+                 recovery of reservations on; until then watch the mailbox after every outage.",
+                row.code, row.channel,
+            ),
+            _ => format!(
+                "Connection {} ({}) cannot be asked for reservations since {since}: {why}. \
+                 Accounts behind it: {behind_it}. The channel falls back to e-mail: read the \
+                 mailbox, and enter what comes there with account and reference.",
+                row.code, row.channel,
+            ),
         };
-        let text = format!(
-            "Connection {} ({}) cannot be asked for {asked} since {}: {}. Accounts behind it: {}. \
-             The channel falls back to e-mail: read the mailbox, and enter what comes there with \
-             account and reference.",
-            row.code,
-            row.channel,
-            state.failing_since.unwrap_or(state.due_at),
-            state.last_error.as_deref().unwrap_or("no reason is known"),
-            codes.join(", "),
-        );
         let about = About {
             property: behind.only().map(|account| account.property),
             account: behind.only().map(|account| account.id),
         };
         let key = failing_key(row.id, state.goal);
-        notice::raise(distribution, Kind::AccountFailing, &key, about, &text).await?;
+        notice::raise(distribution, failing_kind(state.goal), &key, about, &text).await?;
     }
     Ok(())
 }

@@ -171,6 +171,30 @@ async fn missed_reservations_are_asked_for_and_acknowledged_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_channel_that_tells_nothing_of_missed_reservations_is_asked_at_its_usual_pace() {
+    let desk = Desk::open().await;
+    desk.portal.fails("/missed", Fault::Status(403));
+    failed(
+        poll::once(&desk.distribution, "portal", Goal::PollMissed)
+            .await
+            .unwrap(),
+    );
+    let refused = state(&desk, Goal::PollMissed).await;
+    let rest = refused
+        .due_at
+        .duration_since(refused.last_begun_at.unwrap())
+        .as_secs();
+    assert!((1_800..=2_000).contains(&rest), "{rest}");
+    desk.pass("10 minutes").await;
+    timetable::alarm(&desk.distribution).await.unwrap();
+    assert_eq!(desk.notices().await[0].0, "missed_unavailable");
+    poll::once(&desk.distribution, "portal", Goal::PollMissed)
+        .await
+        .unwrap();
+    assert!(desk.notices().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn of_two_daemons_one_polls() {
     let desk = Desk::open().await;
     desk.poll().await;
