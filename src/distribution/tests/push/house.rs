@@ -14,8 +14,9 @@ use keyrack_embedded::{TestDatabase, test_database};
 use keyrack_ledger::catalog::{
     self, AccountRow, MappingSetup, PropertySetup, RatePlanSetup, RoomTypeSetup,
 };
-use keyrack_ledger::command::{Asked, By, Command, Wish, WishedRoom};
+use keyrack_ledger::command::{Asked, By, Command, Forced, Wish, WishedRoom};
 use keyrack_ledger::handle::{Ledger, MIGRATOR};
+use keyrack_ledger::rates::{self, RateChange};
 use keyrack_ledger::reservations;
 use keyrack_model::adapter::Goal;
 use keyrack_model::channel::AccountSettings;
@@ -192,6 +193,18 @@ impl House {
 
     /// The desk takes rooms of a type for the nights `from..to` of March.
     pub async fn book(&self, room_type: RoomTypeId, from: i8, to: i8, quantity: i32) -> Uuid {
+        self.book_by_force(room_type, from, to, quantity, None)
+            .await
+    }
+
+    pub async fn book_by_force(
+        &self,
+        room_type: RoomTypeId,
+        from: i8,
+        to: i8,
+        quantity: i32,
+        force: Option<Forced>,
+    ) -> Uuid {
         let id = Uuid::now_v7();
         let wish = Wish {
             reservation: ReservationId(id),
@@ -214,7 +227,7 @@ impl House {
             payment_reference: None,
             channel: None,
             guaranteed: false,
-            force: None,
+            force,
         };
         self.ask(Command::Request(Box::new(wish))).await;
         id
@@ -230,7 +243,7 @@ impl House {
         .await;
     }
 
-    async fn ask(&self, command: Command) {
+    pub async fn ask(&self, command: Command) {
         let asked = Asked::new(self.property, Arc::new(by()), command);
         reservations::ask(&self.ledger, asked)
             .await
@@ -238,34 +251,21 @@ impl House {
             .unwrap();
     }
 
-    /// Sets something of the plan `bar` of the doubles on every night to come, as the ledger does:
-    /// the nights and the change that the feed reads.
+    /// Sets something of the plan `bar` of the doubles in March: `min_stay_arrival = 2`.
     pub async fn rates(&self, set: &str) {
         self.rate_nights(set, march(1), date(2030, 4, 1)).await;
     }
 
     pub async fn rate_nights(&self, set: &str, from: Date, to: Date) {
-        let (column, value) = set.split_once(" = ").unwrap();
-        let sql = format!(
-            "with changed as (
-                 insert into rate_change (property_id, room_type_id, rate_plan_id, account_id,
-                     night_from, night_until, fields, actor)
-                 values ($1, $2, $3, 0, $4::date, $5::date, array['{column}'], 'test'))
-             insert into rate_night (property_id, room_type_id, rate_plan_id, account_id,
-                 stay_date, {column})
-             select $1, $2, $3, 0, day::date, {value}
-             from generate_series($4::date, $5::date - 1, interval '1 day') day
-             on conflict (property_id, room_type_id, stay_date, rate_plan_id, account_id)
-             do update set {column} = excluded.{column}"
-        );
-        sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(self.property.0)
-            .bind(self.double.0)
-            .bind(self.bar.0)
-            .bind(from.to_string())
-            .bind(to.to_string())
-            .execute(&self.pool)
+        let change = RateChange {
+            room_type: Some(self.double),
+            rate_plan: Some(self.bar),
+            nights: Stay::new(from, to),
+            ..change(set)
+        };
+        rates::set(&self.ledger, self.property, &by(), &[change], false)
             .await
+            .unwrap()
             .unwrap();
     }
 
@@ -299,6 +299,26 @@ impl House {
         let (_, types) = read.await.unwrap();
         types[0].nights[0].free.into()
     }
+}
+
+fn change(set: &str) -> RateChange {
+    let (field, value) = set.split_once(" = ").unwrap();
+    let (days, amount) = (Some(value.parse().ok()), Some(value.parse().ok()));
+    let flag = value.parse().ok();
+    let mut change = RateChange::default();
+    match field {
+        "amount_minor" => change.rate_minor = amount,
+        "min_stay_arrival" => change.min_stay_arrival = days,
+        "min_stay_through" => change.min_stay_through = days,
+        "max_stay" => change.max_stay = days,
+        "closed_to_arrival" => change.closed_to_arrival = flag,
+        "closed_to_departure" => change.closed_to_departure = flag,
+        "min_advance_days" => change.min_advance_days = days,
+        "max_advance_days" => change.max_advance_days = days,
+        "stop_sell" => change.stop_sell = flag,
+        _ => panic!("no field {field}"),
+    }
+    change
 }
 
 fn assemble(ledger: &Ledger, pool: &PgPool, settings: Settings) -> Distribution {
