@@ -24,7 +24,7 @@ use crate::feed::derive::{Derived, House, derive};
 use crate::feed::directory::Directory;
 use crate::feed::events::{Event, Known, Subject};
 use crate::handle::Distribution;
-use crate::notice::{self, Kind};
+use crate::notice::{self, About, Kind};
 use crate::store::feed::Place;
 use crate::store::mark::NewMark;
 use crate::store::push_state::Bell;
@@ -121,15 +121,13 @@ impl Feed {
     ) -> Result<Step, DistributionError> {
         let inner = &distribution.inner;
         let Some(place) = store::feed::load(&inner.pool).await? else {
-            return self.begin(distribution, "the feed begins").await;
+            return self.begin(distribution, false).await;
         };
         if self.left_at.as_ref() != Some(&place) {
             self.directory.forget();
             let (cluster, ..) = tail::cluster(&inner.ledger).await?;
             if cluster != place.system_identifier {
-                return self
-                    .begin(distribution, "the database lies on another cluster")
-                    .await;
+                return self.begin(distribution, true).await;
             }
             self.left_at = Some(place.clone());
         }
@@ -169,7 +167,7 @@ impl Feed {
     async fn begin(
         &mut self,
         distribution: &Distribution,
-        why: &str,
+        is_restored: bool,
     ) -> Result<Step, DistributionError> {
         let inner = &distribution.inner;
         let (system_identifier, ..) = tail::cluster(&inner.ledger).await?;
@@ -199,9 +197,17 @@ impl Feed {
         transaction::commit(tx).await?;
         tracing::warn!(
             accounts = bells.len(),
-            "{why}: reading at the end of the ledger, every account is told everything"
+            is_restored,
+            "reading at the end of the ledger, every account is told everything"
         );
         self.left_at = Some(place);
+        if is_restored {
+            let text = "The database lies on another cluster than before: it was restored or moved. \
+                        Every account is told everything anew; what happened after the backup is \
+                        not in it, so compare with the channels.";
+            let about = About::default();
+            notice::raise(distribution, Kind::House, "restored", about, text).await?;
+        }
         inner.wakes.resync.notify_one();
         Ok(Step::ReadMore)
     }
@@ -245,15 +251,31 @@ impl Feed {
         metrics::gauge!("oldest_writer_age_seconds").set(age_seconds as f64);
         let limit = i64::from(distribution.inner.settings.oldest_writer_alarm_seconds);
         let is_over = age_seconds >= limit;
-        if is_over && !self.is_alarmed {
-            tracing::error!(
-                age_seconds,
-                "a transaction is open for long: no change is told until it ends"
-            );
+        let told = match (is_over, self.is_alarmed) {
+            (true, false) => alarm(distribution, age_seconds).await,
+            (false, true) => notice::clear(distribution, Kind::House, OLDEST_WRITER)
+                .await
+                .map(|_| ()),
+            _ => Ok(()),
+        };
+        if let Err(error) = told {
+            tracing::warn!(error = %error.chain(), "the alarm of the oldest writer was not told");
         }
         self.is_alarmed = is_over;
     }
 }
+
+async fn alarm(distribution: &Distribution, age_seconds: i64) -> Result<(), DistributionError> {
+    let text = format!(
+        "A transaction on the database's cluster has been writing for {age_seconds} s: no change \
+         is told to any channel until it ends. Find it in pg_stat_activity, and end it."
+    );
+    let about = About::default();
+    notice::raise(distribution, Kind::House, OLDEST_WRITER, about, &text).await
+}
+
+/// The key of its notice.
+const OLDEST_WRITER: &str = "oldest_writer";
 
 /// Marks, turns, deliveries, evidence and the new place, all or nothing. `false` where another
 /// daemon reads or has read.

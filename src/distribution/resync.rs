@@ -9,12 +9,13 @@ mod removal;
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use keyrack_ledger::catalog;
 use keyrack_ledger::tail::{self, Listing};
 use keyrack_model::channel::{Account, AccountState};
-use keyrack_model::id::PropertyId;
+use keyrack_model::id::{AccountId, PropertyId};
+use keyrack_model::stay::plus_days;
 use sqlx::PgConnection;
 use tokio::time::Instant;
 
@@ -34,7 +35,7 @@ use crate::store::{
 pub(crate) async fn run(distribution: Distribution) {
     let inner = &distribution.inner;
     let pause = Duration::from_secs(inner.settings.resync_poll_seconds.max(1).into());
-    let mut swept_at: Option<Instant> = None;
+    let (mut swept_at, mut gauged_at): (Option<Instant>, Option<Instant>) = (None, None);
     while !inner.cancel.is_cancelled() {
         if let Err(error) = step(&distribution).await {
             tracing::warn!(error = %error.chain(), "resyncs could not be looked at");
@@ -43,6 +44,12 @@ pub(crate) async fn run(distribution: Distribution) {
             swept_at = Some(Instant::now());
             if let Err(error) = sweep(&distribution).await {
                 tracing::warn!(error = %error.chain(), "what is old could not be purged");
+            }
+        }
+        if gauged_at.is_none_or(|at| at.elapsed() >= GAUGE_PAUSE) {
+            gauged_at = Some(Instant::now());
+            if let Err(error) = gauge(&distribution).await {
+                tracing::warn!(error = %error.chain(), "the queues could not be measured");
             }
         }
         tokio::select! {
@@ -65,8 +72,7 @@ pub async fn step(distribution: &Distribution) -> Result<(), DistributionError> 
         }
     }
     removal::step(distribution).await?;
-    evidence::step(distribution).await?;
-    gauge(distribution).await
+    evidence::step(distribution).await
 }
 
 /// Resyncs the account that is due longest, in a transaction of its own; `false` where none is.
@@ -94,6 +100,9 @@ async fn resync_next(distribution: &Distribution) -> Result<bool, DistributionEr
     push_health::resync_next(&mut tx, due.account, plan.next_at, resynced_on).await?;
     transaction::commit(tx).await?;
     distribution.inner.wakes.push.notify_one();
+    if plan.is_due {
+        forget_old(distribution, due.account, plan.day).await?;
+    }
     Ok(true)
 }
 
@@ -183,25 +192,31 @@ async fn sweep(distribution: &Distribution) -> Result<(), DistributionError> {
     while webhook_delivery::purge(&inner.pool, days, PURGE_AT_ONCE).await? > 0
         && !inner.cancel.is_cancelled()
     {}
-    let now = crate::store::clock::now(&inner.pool).await?;
-    let before = oldest_night(now, inner.settings.told_retention_days);
-    for row in catalog::all_accounts(&inner.ledger).await? {
-        let account = row.account.id;
-        while told::purge(&inner.pool, account, before, PURGE_AT_ONCE).await? > 0
-            && !inner.cancel.is_cancelled()
-        {}
-        while told_history::purge(&inner.pool, account, before, PURGE_AT_ONCE).await? > 0
-            && !inner.cancel.is_cancelled()
-        {}
-    }
     Ok(())
 }
 
-fn oldest_night(now: Timestamp, days: u32) -> jiff::civil::Date {
-    let today = now.to_zoned(TimeZone::UTC).date();
-    keyrack_model::stay::plus_days(today, -i32::try_from(days).unwrap_or(i32::MAX).min(36_500))
+/// Once a day, what was told of an account's nights long ago.
+async fn forget_old(
+    distribution: &Distribution,
+    account: AccountId,
+    today: Date,
+) -> Result<(), DistributionError> {
+    let inner = &distribution.inner;
+    let days = i32::try_from(inner.settings.told_retention_days).unwrap_or(i32::MAX);
+    let before = plus_days(today, -days.min(RETENTION_DAYS_MAX));
+    while told::purge(&inner.pool, account, before, PURGE_AT_ONCE).await? > 0
+        && !inner.cancel.is_cancelled()
+    {}
+    while told_history::purge(&inner.pool, account, before, PURGE_AT_ONCE).await? > 0
+        && !inner.cancel.is_cancelled()
+    {}
+    Ok(())
 }
 
+/// A hundred years: dates do not reach back for ever.
+const RETENTION_DAYS_MAX: i32 = 36_500;
+/// From one look at the lengths of the queues to the next.
+const GAUGE_PAUSE: Duration = Duration::from_secs(30);
 /// Rows of one statement at most.
 const MARKS_AT_ONCE: usize = 5_000;
 /// Rows that one statement purges at most.

@@ -12,7 +12,7 @@ use crate::handle::Distribution;
 use crate::notice::{self, About, Kind};
 use crate::store::push_state::Bell;
 use crate::store::webhook_delivery::NewDelivery;
-use crate::store::{self, clock, transaction, webhook_delivery};
+use crate::store::{self, clock, mark_view, transaction, webhook_delivery};
 
 /// What is new about an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,4 +111,36 @@ pub(crate) async fn failing(
     tell_webhooks(distribution, &mut tx, &row.account, &change, now).await?;
     transaction::commit(tx).await?;
     tell_staff(distribution, &row.account, &change).await
+}
+
+/// The channel refuses some cells and takes others.
+pub(crate) async fn refused(
+    distribution: &Distribution,
+    account: &Account,
+    why: &str,
+) -> Result<(), DistributionError> {
+    let text = format!(
+        "Account {} ({}) takes some nights and refuses others: {why}. Its page lists them; most \
+         often a code is mapped that the channel does not know.",
+        account.code, account.channel
+    );
+    let about = About {
+        property: Some(account.property),
+        account: Some(account.id),
+    };
+    let key = account.id.to_string();
+    notice::raise(distribution, Kind::PushRefused, &key, about, &text).await
+}
+
+/// The channel took what it had refused; where nothing of that kind is left, the notice goes.
+pub(crate) async fn taken(
+    distribution: &Distribution,
+    account: &Account,
+) -> Result<(), DistributionError> {
+    let queue = mark_view::queue(&distribution.inner.pool, account.id).await?;
+    if queue.refused == 0 {
+        let key = account.id.to_string();
+        notice::clear(distribution, Kind::PushRefused, &key).await?;
+    }
+    Ok(())
 }

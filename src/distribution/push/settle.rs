@@ -147,6 +147,7 @@ pub(crate) async fn settle(
     if let Some(change) = &change {
         alert::tell_staff(distribution, &sending.account, change).await?;
     }
+    tell_of_refusals(distribution, sending, &fates).await?;
     obey(distribution, sending, answer).await?;
     count(sending, &outcome, word);
     Ok(matches!(standing, Standing::Good(..)))
@@ -401,6 +402,28 @@ async fn stand(
             Ok(is_new.then(|| Change::Failing(why.clone())))
         }
     }
+}
+
+/// Cells that the channel refuses while it takes others need a person; once none is left, nobody.
+async fn tell_of_refusals(
+    distribution: &Distribution,
+    sending: &Sending,
+    fates: &[Fate],
+) -> Result<(), DistributionError> {
+    let account = &sending.account;
+    let is_taken = fates.contains(&Fate::Taken);
+    let refused = fates.iter().find_map(|fate| match fate {
+        Fate::Refused(why) | Fate::Doubtful(why) => Some(why),
+        _ => None,
+    });
+    if let Some(why) = refused.filter(|_| is_taken) {
+        return alert::refused(distribution, account, why).await;
+    }
+    let was_refused = sending.picks.iter().any(|pick| pick.attempt() > 0);
+    if is_taken && was_refused {
+        alert::taken(distribution, account).await?;
+    }
+    Ok(())
 }
 
 /// Does what the channel demands: what it lacks is told soon.

@@ -173,7 +173,8 @@ pub(crate) struct Release {
     pub(crate) rests: bool,
 }
 
-/// Gives a turn back. A ring that came meanwhile is heard at once.
+/// Gives a turn back. A ring that came meanwhile is heard at once; else the account is left alone
+/// for a moment at least, so that no turn can follow itself in a circle.
 pub(crate) async fn release(
     db: impl PgExecutor<'_>,
     turn: &Turn,
@@ -188,10 +189,14 @@ pub(crate) async fn release(
              next_at = case when state.rung <> $3 or $4
                             then greatest(clock.now, state.backoff_until)
                             when left_over.due_at is not null and not $7
-                            then greatest(left_over.due_at, state.backoff_until) end
+                            then greatest(left_over.due_at, state.backoff_until,
+                                          clock.now + interval '100 milliseconds') end
          from (select ledger_now() as now) clock,
               (select waiting.waits,
-                      least(ready.due_at, waiting.waits + $5 * interval '1 second') as due_at
+                      least(ready.due_at,
+                            case when waiting.waits is not null
+                                 then greatest(waiting.waits, $6) + $5 * interval '1 second' end)
+                          as due_at
                from (select min(due_at) as due_at from mark
                      where account_id = $1 and not waits_for_poll) ready,
                     (select min(marked_at) as waits from mark

@@ -20,6 +20,10 @@ pub struct Sets;
 /// Takes single nights, and wants a complete set daily.
 pub struct Both;
 
+/// Takes single nights, and cannot be asked for reservations; it sells for half a minute on what
+/// it was told before.
+pub struct Silent;
+
 const DELTAS: Capabilities = Capabilities {
     is_polled: true,
     polls_whole_connection: true,
@@ -62,6 +66,14 @@ const SETS: Capabilities = Capabilities {
 
 const BOTH: Capabilities = Capabilities {
     takes_complete_sets: true,
+    takes_rates: false,
+    knows_rate_plans: false,
+    ..DELTAS
+};
+
+const SILENT: Capabilities = Capabilities {
+    is_polled: false,
+    settle_seconds: Some(30),
     takes_rates: false,
     knows_rate_plans: false,
     ..DELTAS
@@ -117,6 +129,7 @@ macro_rules! speaks {
 speaks!(Deltas, "deltas", DELTAS);
 speaks!(Sets, "sets", SETS);
 speaks!(Both, "both", BOTH);
+speaks!(Silent, "silent", SILENT);
 
 fn render(push: &AriPush, session: &Session) -> Result<Vec<Outbound>, RenderError> {
     let body = serde_json::to_string(push).expect("plain values");

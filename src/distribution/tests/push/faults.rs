@@ -191,10 +191,13 @@ async fn a_refused_part_stays_marked_and_shown_while_the_rest_is_told() {
         (refused.room_type.as_str(), refused.why.as_str()),
         ("suite", "no such room")
     );
+    let notices = house.notices().await;
+    assert_eq!(notices, ["push_refused"]);
     house.pass("1 minute").await;
     house.tell().await;
     assert_eq!(house.portal.told(), ["SUI 03-03..03-04 1"]);
     assert_eq!(house.status().await.state, State::Ok);
+    assert!(house.notices().await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

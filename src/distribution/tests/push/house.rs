@@ -9,7 +9,7 @@ use keyrack_distribution::connections::{self, ConnectionSetup, Credentials};
 use keyrack_distribution::poll::{self, PollOutcome};
 use keyrack_distribution::seal::Seal;
 use keyrack_distribution::settings::Settings;
-use keyrack_distribution::{Distribution, push};
+use keyrack_distribution::{Distribution, notice, push};
 use keyrack_embedded::{TestDatabase, test_database};
 use keyrack_ledger::catalog::{
     self, AccountRow, MappingSetup, PropertySetup, RatePlanSetup, RoomTypeSetup,
@@ -29,7 +29,7 @@ use serde_json::json;
 use sqlx::PgPool;
 use uuid::Uuid;
 
-use crate::channel::{Both, Deltas, Sets};
+use crate::channel::{Both, Deltas, Sets, Silent};
 use crate::portal::Portal;
 
 /// A hotel; its clock stands on 20 February 2030, noon. Five doubles (`DBL`, plan `bar` as `BAR`),
@@ -285,6 +285,12 @@ impl House {
             .unwrap()
     }
 
+    /// The kinds of the notices that stand.
+    pub async fn notices(&self) -> Vec<String> {
+        let all = notice::list(&self.distribution, None, 99).await.unwrap();
+        all.into_iter().map(|notice| notice.kind).collect()
+    }
+
     /// Marks that are still to be told.
     pub async fn queue(&self) -> i64 {
         self.count("select count(*) from mark").await
@@ -322,7 +328,12 @@ fn change(set: &str) -> RateChange {
 }
 
 fn assemble(ledger: &Ledger, pool: &PgPool, settings: Settings) -> Distribution {
-    let channels = Channels::new(vec![Arc::new(Deltas), Arc::new(Sets), Arc::new(Both)]);
+    let channels = Channels::new(vec![
+        Arc::new(Deltas),
+        Arc::new(Sets),
+        Arc::new(Both),
+        Arc::new(Silent),
+    ]);
     let seal = Seal::new(&SecretString::from("07".repeat(32))).unwrap();
     Distribution::assemble(ledger.clone(), pool.clone(), channels, seal, settings).unwrap()
 }

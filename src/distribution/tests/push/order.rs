@@ -154,3 +154,35 @@ async fn a_hundred_changes_of_one_night_cost_one_push() {
     assert_eq!(house.portal.told(), ["DBL 03-03..03-04 3"]);
     assert_eq!(house.queue().await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_channel_that_cannot_be_asked_is_raised_once_it_was_quiet_for_its_lag() {
+    let house = House::open("silent", AccountSettings::default()).await;
+    let row = house.account().await;
+    keyrack_distribution::accounts::go_live::go_live(
+        &house.distribution,
+        &row,
+        &crate::house::by(),
+        false,
+    )
+    .await
+    .unwrap()
+    .unwrap();
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 0);
+    house.pass("31 seconds").await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 5);
+    let stay = house.book(house.double, 3, 4, 1).await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 4);
+    house.cancel(stay).await;
+    house.tell().await;
+    house.pass("29 seconds").await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 4);
+    house.pass("2 seconds").await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 5);
+    assert_eq!(house.queue().await, 0);
+}
