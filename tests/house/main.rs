@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "all of this program is tests")]
 
 mod app;
+mod channel;
 mod command;
 mod hostile;
 mod import;
+mod reservation_arrives;
 mod staff_books;
