@@ -67,7 +67,7 @@ impl Arrival<'_> {
             )
             .await?;
         } else {
-            say::faults(self.distribution, self.row, self.message, &outcome.faults).await?;
+            say::faults(self.distribution, self.row, self.message, &parsed.faults).await?;
         }
         outcome.message = Some(self.message);
         Ok(outcome)
@@ -120,20 +120,22 @@ impl Arrival<'_> {
                 continue;
             }
             if report.is_quote {
-                say::quote(self.distribution, self.row, self.message, report).await?;
+                let hotel = report.hotel_code.as_deref();
+                let account = hotel.and_then(|code| self.behind.of_hotel(code));
+                if let Some(account) = account {
+                    sorted.name(account.id);
+                }
+                say::quote(self.distribution, self.row, self.message, report, account).await?;
                 let number = format!("message {}", self.message);
                 sorted.receipts.push((index, recorded_as(report, number)));
                 continue;
             }
-            let account = record::account_of(&inner.ledger, self.behind, report).await?;
-            let account = match account {
+            let account = match record::account_of(&inner.ledger, self.behind, report).await? {
                 Ok(account) => account,
                 Err(why) => {
-                    if let Some(code) = &report.hotel_code {
-                        say::unknown_hotel(self.distribution, self.row, code, &report.reference)
-                            .await?;
-                    }
-                    sorted.faults.push(fault(report, why.clone()));
+                    let fault = fault(report, why.clone());
+                    self.say_nobodys(report, &fault).await?;
+                    sorted.faults.push(fault);
                     sorted.receipts.push((index, refused(report, why)));
                     continue;
                 }
@@ -164,6 +166,22 @@ impl Arrival<'_> {
             });
         }
         Ok(sorted)
+    }
+
+    /// A report that belongs to no account here.
+    async fn say_nobodys(
+        &self,
+        report: &ReservationReport,
+        fault: &ParseFault,
+    ) -> Result<(), DistributionError> {
+        let (distribution, row) = (self.distribution, self.row);
+        match &report.hotel_code {
+            Some(code) => say::unknown_hotel(distribution, row, code, &report.reference).await,
+            None => {
+                let only = std::slice::from_ref(fault);
+                say::faults(distribution, row, self.message, only).await
+            }
+        }
     }
 
     /// Facts that are recorded and that a person must look at.

@@ -99,11 +99,6 @@ pub(super) async fn faults(
     faults: &[ParseFault],
 ) -> Result<(), DistributionError> {
     for fault in faults {
-        let about_hotel = fault.raw.is_empty() && fault.at.starts_with("reservation ");
-        if about_hotel {
-            // Said once per hotel, not once per reservation.
-            continue;
-        }
         let which = match &fault.reference {
             Some(reference) => format!("Reservation {reference}"),
             None => "A reservation".to_owned(),
@@ -245,12 +240,17 @@ pub(super) async fn quote(
     row: &ConnectionRow,
     message: MessageId,
     report: &ReservationReport,
+    account: Option<&Account>,
 ) -> Result<(), DistributionError> {
     let text = format!(
         "Connection {} brings a request for an offer, {}. It takes no room. It is kept as message \
          {message}: answer it at the channel.",
         row.code, report.reference
     );
+    let about = About {
+        property: account.map(|account| account.property),
+        account: account.map(|account| account.id),
+    };
     let key = format!("{}:{}", row.id, report.reference);
-    notice::raise(distribution, Kind::Quote, &key, About::default(), &text).await
+    notice::raise(distribution, Kind::Quote, &key, about, &text).await
 }

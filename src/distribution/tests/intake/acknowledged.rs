@@ -154,4 +154,6 @@ async fn r21_a_cancel_that_says_nothing_but_the_reference_frees_the_nights() {
     let cancel = serde_json::json!({"ref": "R9", "kind": "cancel", "order": 2});
     let outcome = desk.take(&message(&[cancel])).await;
     assert!(outcome.recorded.is_empty() && outcome.faults.len() == 1);
+    let (kind, text) = &desk.notices().await[0];
+    assert!(kind == "faulty" && text.contains("R9"), "{kind}: {text}");
 }

@@ -189,6 +189,12 @@ async fn a_quote_takes_no_room_and_asks_for_a_person() {
         ReceiptOutcome::Recorded { .. }
     ));
     assert_eq!(desk.notices().await[0].0, "quote");
+    let mine = [desk.account.id];
+    let seen = messages::load(&desk.distribution, outcome.message.unwrap(), Some(&mine)).await;
+    assert!(
+        seen.unwrap().unwrap().body.is_some(),
+        "the hotel sees what it is asked for"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
