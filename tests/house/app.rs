@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use jiff_sqlx::ToSqlx as _;
 use keyrack_commands::config::Config;
 use keyrack_commands::database::Database;
 use keyrack_commands::startup::Application;
@@ -17,7 +18,7 @@ use keyrack_ledger::tail;
 use keyrack_model::stay::plus_days;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use sqlx::ConnectOptions as _;
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -187,6 +188,18 @@ impl TestApp {
             .iter()
             .map(|night| night["free"].as_i64().expect("a number"))
             .collect()
+    }
+
+    /// Spoils a night behind the ledger's back, which nothing but a proof can notice.
+    pub async fn spoil(&self, statement: &'static str, night: i32) {
+        let mut connection = PgConnection::connect_with(&self.database.options())
+            .await
+            .expect("a connection");
+        sqlx::query(statement)
+            .bind(self.night(night).to_sqlx())
+            .execute(&mut connection)
+            .await
+            .expect("spoilt");
     }
 
     /// Stops the daemon, proves every number of its ledger, and leaves.

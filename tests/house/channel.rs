@@ -1,5 +1,5 @@
-//! The fake channels as a story meets them: connected to the hotel of the story, and looked at until
-//! they show what they should.
+//! The fake channels as a story meets them: connected to the hotel of the story, and looked at
+//! until they show what they should.
 
 use std::time::Duration;
 

@@ -7,5 +7,6 @@ mod channel;
 mod command;
 mod hostile;
 mod import;
+mod operator;
 mod reservation_arrives;
 mod staff_books;
