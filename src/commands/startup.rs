@@ -4,7 +4,7 @@
 //!
 //! Stop accepting and answer what was accepted; stop claiming and polling, finish the intake in
 //! hand and wait for pushes in flight; carry out what lies in the lanes; stop the private
-//! PostgreSQL. Each step has a bound, all together stay below [`LEAVE`]: what is cut off by one
+//! PostgreSQL. Each step has a bound, all together stay below `LEAVE`: what is cut off by one
 //! is in the database or was never acknowledged, and comes again after the next start.
 
 use std::future::Future;
@@ -118,7 +118,7 @@ impl Application {
         self.database.place()
     }
 
-    /// Serves until `stop` is cancelled, then takes everything down within [`LEAVE`].
+    /// Serves until `stop` is cancelled, then takes everything down within 14 s.
     pub async fn run_until_stopped(self, stop: CancellationToken) -> Result<()> {
         let closing = stop.clone().cancelled_owned();
         let serving = axum::serve(self.listener, self.router).with_graceful_shutdown(closing);
