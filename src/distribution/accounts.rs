@@ -3,6 +3,7 @@
 //!
 //! The ledger owns the account; here is what its channel makes of it.
 
+mod asked;
 pub mod go_live;
 pub mod lifecycle;
 pub mod mappings;
@@ -12,9 +13,7 @@ pub mod status;
 pub mod told;
 
 use keyrack_ledger::catalog::{self, AccountRow};
-use keyrack_ledger::tail::Listing;
 use keyrack_model::adapter::Verdict;
-use keyrack_model::channel::{Capabilities, ChannelMapping};
 use keyrack_model::id::PropertyId;
 
 use crate::connections;
@@ -46,40 +45,4 @@ pub async fn test(
 ) -> Result<Verdict, DistributionError> {
     let hotels = [row.account.hotel_code.clone()];
     connections::test(distribution, row.account.connection, &hotels).await
-}
-
-/// What an account's listing is asked with.
-pub(crate) struct Asked {
-    /// The account, as it is to be looked at.
-    pub(crate) row: AccountRow,
-    /// Its mappings.
-    pub(crate) mappings: Vec<ChannelMapping>,
-    /// Its channel's abilities.
-    pub(crate) capabilities: &'static Capabilities,
-}
-
-impl Asked {
-    /// Of an account as it is now.
-    pub(crate) async fn of(
-        distribution: &Distribution,
-        row: &AccountRow,
-    ) -> Result<Self, DistributionError> {
-        let inner = &distribution.inner;
-        let (mappings, _) = catalog::mappings(&inner.ledger, row.account.id).await?;
-        let adapter = inner.channels.adapter(&row.account.channel)?;
-        Ok(Self {
-            row: row.clone(),
-            mappings,
-            capabilities: adapter.capabilities(),
-        })
-    }
-
-    /// For the ledger's tail.
-    pub(crate) fn listing(&self) -> Listing<'_> {
-        Listing {
-            account: &self.row.account,
-            mappings: &self.mappings,
-            capabilities: self.capabilities,
-        }
-    }
 }

@@ -4,25 +4,25 @@
 //! Any number of daemons may run it: one reads at a time, the others look again a moment later. The
 //! ledger knows nothing of it and rings no bell, so it looks on a short timer.
 
+mod calls;
 mod derive;
 pub(crate) mod directory;
 pub(crate) mod events;
 
-use std::collections::HashMap;
 use std::time::Duration;
 
+use keyrack_ledger::catalog;
 use keyrack_ledger::tail::{self, Cursor};
-use keyrack_ledger::{catalog, reservations};
 use keyrack_model::channel::AccountState;
-use keyrack_model::id::PropertyId;
 use sqlx::PgConnection;
 use tokio::time::Instant;
 
 use crate::error::DistributionError;
 use crate::evidence;
-use crate::feed::derive::{Derived, House, derive};
+use crate::feed::calls::deliveries;
+use crate::feed::derive::{Derived, derive};
 use crate::feed::directory::Directory;
-use crate::feed::events::{Event, Known, Subject};
+use crate::feed::events::{Event, Subject};
 use crate::handle::Distribution;
 use crate::notice::{self, About, Kind};
 use crate::store::feed::Place;
@@ -202,7 +202,7 @@ impl Feed {
         );
         self.left_at = Some(place);
         if is_restored {
-            let text = "The database lies on another cluster than before: it was restored or moved. \
+            let text = "The database lies on another cluster than before: restored or moved. \
                         Every account is told everything anew; what happened after the backup is \
                         not in it, so compare with the channels.";
             let about = About::default();
@@ -212,8 +212,8 @@ impl Feed {
         Ok(Step::ReadMore)
     }
 
-    /// Wakes the loops that have work now: here at once, elsewhere by a notification, at most one
-    /// every 50 ms.
+    /// Wakes the loops that have work now: here at once, elsewhere by a notification, at most
+    /// one every 50 ms.
     async fn ring(&mut self, distribution: &Distribution, derived: &Derived, calls: bool) {
         let inner = &distribution.inner;
         if calls {
@@ -337,56 +337,6 @@ async fn clear_resolved(
         }
     }
     Ok(())
-}
-
-/// The deliveries of some events to the webhooks that want them.
-async fn deliveries(
-    distribution: &Distribution,
-    events: &[Event],
-    houses: &HashMap<PropertyId, House>,
-) -> Result<Vec<NewDelivery>, DistributionError> {
-    if events.is_empty() {
-        return Ok(Vec::new());
-    }
-    let webhooks = store::webhook::all(&distribution.inner.pool).await?;
-    let mut deliveries = Vec::new();
-    for event in events {
-        let wanted = webhooks
-            .iter()
-            .filter(|webhook| webhook.wants(event.name, event.property))
-            .collect::<Vec<_>>();
-        if wanted.is_empty() {
-            continue;
-        }
-        let known = known(distribution, event).await?;
-        let code = houses.get(&event.property).map_or("", |house| &house.code);
-        let body = events::body(event, code, known.as_ref());
-        deliveries.extend(wanted.into_iter().map(|webhook| NewDelivery {
-            webhook: webhook.id,
-            event_id: event.id.clone(),
-            event: event.name.to_owned(),
-            subject: events::subject_key(event),
-            body: body.clone(),
-        }));
-    }
-    Ok(deliveries)
-}
-
-/// What an entry does not say of its reservation.
-async fn known(
-    distribution: &Distribution,
-    event: &Event,
-) -> Result<Option<Known>, DistributionError> {
-    let Subject::Reservation(id, _) = event.subject else {
-        return Ok(None);
-    };
-    let ledger = &distribution.inner.ledger;
-    let folio = reservations::load(ledger, event.property, id).await?;
-    Ok(folio.map(|folio| Known {
-        number: folio.reservation.number,
-        status: folio.reservation.status.as_str().to_owned(),
-        version: folio.reservation.version,
-    }))
 }
 
 /// Rows of one statement at most.

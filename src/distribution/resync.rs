@@ -216,7 +216,7 @@ async fn forget_old(
 /// A hundred years: dates do not reach back for ever.
 const RETENTION_DAYS_MAX: i32 = 36_500;
 /// From one look at the lengths of the queues to the next.
-const GAUGE_PAUSE: Duration = Duration::from_secs(30);
+const GAUGE_PAUSE: Duration = Duration::from_secs(60);
 /// Rows of one statement at most.
 const MARKS_AT_ONCE: usize = 5_000;
 /// Rows that one statement purges at most.

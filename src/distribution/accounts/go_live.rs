@@ -11,7 +11,7 @@ use keyrack_model::id::RoomTypeId;
 use keyrack_model::stay::{Stay, StayDate, StayRange};
 use serde::Serialize;
 
-use crate::accounts::Asked;
+use crate::accounts::asked::Asked;
 use crate::accounts::names::Names;
 use crate::error::DistributionError;
 use crate::feed;

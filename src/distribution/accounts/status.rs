@@ -9,7 +9,7 @@ use keyrack_model::adapter::Goal;
 use keyrack_model::ari::AriKey;
 use keyrack_model::stay::StayDate;
 
-use crate::accounts::Asked;
+use crate::accounts::asked::Asked;
 use crate::accounts::names::Names;
 use crate::accounts::standing::{Signs, State, standing};
 use crate::error::DistributionError;

@@ -8,7 +8,7 @@ use keyrack_model::ari::{AriCell, AriValues};
 use keyrack_model::channel::AccountState;
 use keyrack_model::stay::{StayDate, StayRange};
 
-use crate::accounts::Asked;
+use crate::accounts::asked::Asked;
 use crate::accounts::names::Names;
 use crate::error::DistributionError;
 use crate::handle::Distribution;

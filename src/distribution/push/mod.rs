@@ -11,6 +11,7 @@ pub(crate) mod deliver;
 mod exchange;
 mod fate;
 pub(crate) mod look;
+mod outcome;
 mod plan;
 mod retire;
 mod settle;

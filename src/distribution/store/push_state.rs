@@ -197,8 +197,12 @@ pub(crate) async fn release(
                             case when waiting.waits is not null
                                  then greatest(waiting.waits, $6) + $5 * interval '1 second' end)
                           as due_at
-               from (select min(due_at) as due_at from mark
-                     where account_id = $1 and not waits_for_poll) ready,
+               from (select least(
+                         (select min(due_at) from mark
+                          where account_id = $1 and not waits_for_poll and not is_full),
+                         (select min(due_at) from mark
+                          where account_id = $1 and not waits_for_poll and is_full)) as due_at
+                    ) ready,
                     (select min(marked_at) as waits from mark
                      where account_id = $1 and waits_for_poll) waiting) left_over
          where state.account_id = $1 and state.claimed_by = $2",
