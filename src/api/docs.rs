@@ -8,7 +8,8 @@ use axum::routing::get;
 use http::header;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
-use utoipa::openapi::path::Operation;
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, tag::TagBuilder};
 use utoipa::openapi::{RefOr, Required, SecurityRequirement, Tag};
@@ -36,6 +37,7 @@ pub fn openapi() -> OpenApi {
             if let Some(call) = call {
                 call.operation_id = Some(name_of(verb, path));
                 finish(call, path);
+                headers(call, verb, path);
             }
         }
     }
@@ -59,6 +61,39 @@ fn finish(call: &mut Operation, path: &str) {
     if let Some(RefOr::T(body)) = call.request_body.as_mut().filter(|_| is_optional) {
         body.required = Some(Required::False);
     }
+}
+
+/// The headers that whole families of calls understand.
+fn headers(call: &mut Operation, verb: &str, path: &str) {
+    let is_verb = verb == "post" && path.contains("/reservations/{id}/");
+    let mut told = Vec::new();
+    if verb == "put" || is_verb {
+        told.push((
+            "If-Match",
+            "The ETag that was read: refused with 412 where it is another",
+        ));
+    }
+    if is_verb {
+        told.push(("Idempotency-Key", "A repeat under it gets the first answer"));
+    }
+    if verb != "get" && path.starts_with("/v1/") && !path.starts_with("/v1/inbox") {
+        told.push((
+            "Keyrack-Actor",
+            "The person behind a shared key, for the ledger's entries",
+        ));
+    }
+    let text = || ObjectBuilder::new().schema_type(SchemaType::new(Type::String));
+    let headers = told.into_iter().map(|(name, about)| {
+        ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Header)
+            .required(Required::False)
+            .description(Some(about))
+            .schema(Some(text()))
+            .build()
+            .into()
+    });
+    call.parameters.get_or_insert_default().extend(headers);
 }
 
 /// `post_reservations_id_confirm`: the verb and what follows the property.

@@ -21,6 +21,7 @@ pub struct Keys {
     keep: Duration,
     clock: DefaultClock,
     known: Mutex<HashMap<[u8; 32], Known>>,
+    turn: tokio::sync::Mutex<()>,
     lookups: DefaultDirectRateLimiter,
     requests: DefaultKeyedRateLimiter<i64>,
 }
@@ -38,6 +39,7 @@ impl Keys {
             keep: Duration::from_secs(settings.key_cache_seconds.into()),
             clock: DefaultClock::default(),
             known: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
             lookups: RateLimiter::direct(Quota::per_second(settings.key_lookups_per_second)),
             requests: RateLimiter::keyed(Quota::per_second(settings.requests_per_second)),
         }
@@ -61,6 +63,11 @@ impl Keys {
 
     async fn find(&self, text: &str) -> Result<Option<Arc<ApiKey>>, Problem> {
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        if let Some(known) = self.remembered(&hash) {
+            return Ok(known);
+        }
+        // One at a time: when a key's memory is over, one of its callers asks for all.
+        let _turn = self.turn.lock().await;
         if let Some(known) = self.remembered(&hash) {
             return Ok(known);
         }

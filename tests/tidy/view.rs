@@ -41,8 +41,9 @@ const GRANTS: [(&str, &str, &str); 12] = [
     (
         "console",
         "distribution ledger model",
-        "askama axum governor http maud metrics serde serde_json thiserror tokio tower tower-http \
-         tracing",
+        // Whoever looks signs in by HTTP Basic, and ids hold the time of their making.
+        "askama axum base64 governor http maud metrics serde serde_json thiserror tokio tower \
+         tower-http tracing uuid",
     ),
     (
         "commands",

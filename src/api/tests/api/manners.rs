@@ -42,19 +42,16 @@ async fn nobody_is_let_in_without_a_known_key() {
 }
 
 #[tokio::test]
-#[ignore = "the ledger does not answer this yet"]
 async fn each_role_may_what_the_one_before_may_and_one_thing_more() {
     let app = App::with_hotel().await;
     let roles = [Role::ReadOnly, Role::FrontDesk, Role::Manager, Role::Admin];
     let rate = json!({"values": [{"room_type": "DBL", "from": "2030-06-02", "to": "2030-06-03",
         "rate": {"amount": "120.00", "currency": "EUR"}}]});
+    let mut hold = wish("held", "2030-06-02", "2030-06-03");
+    hold["rooms"][0]["room_type"] = json!("SGL");
     let calls = [
         (Method::GET, SEEHOF.to_owned(), json!(null)),
-        (
-            Method::POST,
-            format!("{SEEHOF}/reservations"),
-            wish("held", "2030-06-02", "2030-06-03"),
-        ),
+        (Method::POST, format!("{SEEHOF}/reservations"), hold),
         (Method::POST, format!("{SEEHOF}/rates"), rate),
         (Method::PUT, SEEHOF.to_owned(), property()),
     ];
@@ -311,7 +308,6 @@ async fn a_list_is_read_page_by_page_without_loss() {
 }
 
 #[tokio::test]
-#[ignore = "the ledger does not answer this yet"]
 async fn a_cut_below_what_is_taken_is_shown_first_and_needs_a_force() {
     let app = App::with_hotel().await;
     app.book("2030-06-02", "2030-06-04").await;
@@ -331,4 +327,64 @@ async fn a_cut_below_what_is_taken_is_shown_first_and_needs_a_force() {
         .await
         .json();
     assert_eq!(cases["items"].as_array().map(Vec::len), Some(1), "{cases}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_who_waits_too_long_is_told_so_and_his_change_goes_on() {
+    let settings = Settings {
+        request_timeout_ms: 300,
+        ..Settings::default()
+    };
+    let app = App::with(settings).await;
+    assert_eq!(app.put(SEEHOF, property()).await.status, 201);
+    let mut tx = app.pool.begin().await.expect("a transaction");
+    sqlx::query("select 1 from property where code = 'seehof' for update")
+        .execute(&mut *tx)
+        .await
+        .expect("the row is locked");
+    let mut renamed = property();
+    renamed["name"] = json!("Seehof am See");
+    let late = app.put(SEEHOF, renamed).await;
+    assert_eq!(
+        (late.status.as_u16(), late.code()),
+        (503, "unavailable".into())
+    );
+    assert!(!late.header("retry-after").is_empty());
+    tx.rollback().await.expect("the row is free");
+    for _ in 0..50 {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        if app.read(SEEHOF).await.json()["name"] == "Seehof am See" {
+            return;
+        }
+    }
+    panic!("the change was given up with its caller");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_many_callers_asks_who_a_key_is() {
+    let settings = Settings {
+        key_lookups_per_second: NonZeroU32::new(2).expect("not 0"),
+        ..Settings::default()
+    };
+    let app = App::with(settings).await;
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let request = http::Request::get("/v1/properties")
+            .header("authorization", format!("Bearer {}", app.admin))
+            .body(axum::body::Body::empty())
+            .expect("a request");
+        let router = app.router.clone();
+        callers.spawn(async move {
+            let response = tower::ServiceExt::oneshot(router, request).await;
+            crate::app::answered(response.expect("an answer")).await
+        });
+    }
+    let answers = callers.join_all().await;
+    assert!(answers.iter().all(|one| one.status == 200), "{answers:?}");
+    let mut guesses = Vec::new();
+    for at in 0..5 {
+        let ask = app.ask(Method::GET, "/v1/properties");
+        guesses.push(ask.key(&format!("kr_guess{at}")).send().await.code());
+    }
+    assert!(guesses.contains(&"rate_limited".to_owned()), "{guesses:?}");
 }

@@ -118,7 +118,6 @@ async fn a_refusal_is_decided_anew_under_its_key() {
 }
 
 #[tokio::test]
-#[ignore = "the ledger does not answer this yet"]
 async fn sold_out_names_its_nights_and_offers_what_is_really_free() {
     let app = App::with_hotel().await;
     for _ in 0..2 {
