@@ -80,7 +80,8 @@ impl Application {
         tokio::spawn(gauges::measure(pool.clone(), measuring.clone()));
         let outside = Outside { metrics, clock };
         let state = ApiState::new(distribution.clone(), config.api.clone(), outside);
-        let router = keyrack_api::router(state);
+        let console = keyrack_console::router(distribution.clone());
+        let router = keyrack_api::router(state).merge(console);
         Ok(Self {
             database,
             ledger,

@@ -46,7 +46,10 @@ fn nights(types: &[TypeNights]) -> Markup {
             tr {
                 th { "free / sold / held" }
                 @for line in dates.unwrap_or_default() {
-                    th { (line.night.strftime("%a").to_string()) br; (line.night.strftime("%m-%d").to_string()) }
+                    th {
+                        (line.night.strftime("%a").to_string()) br;
+                        (line.night.strftime("%m-%d").to_string())
+                    }
                 }
             }
             @for one in types {
