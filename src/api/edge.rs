@@ -31,6 +31,10 @@ pub async fn enter(State(state): State<ApiState>, mut request: Request, next: Ne
     let method = request.method().clone();
     let span = tracing::info_span!("request", request.id = %id, %method);
     let limit = Duration::from_millis(state.settings().request_timeout_ms);
+    // No name holds a NUL, and no text of Postgres can: it names nothing.
+    if request.uri().path().contains("%00") {
+        return finished(Problem::not_found("path").into_response(), &id);
+    }
 
     let run = next.run(request).instrument(span);
     let mut task = Running(

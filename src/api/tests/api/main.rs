@@ -1,5 +1,6 @@
 //! The HTTP contract from outside, on a real Postgres.
 
+mod abuse;
 mod app;
 mod channels;
 mod document;
@@ -7,3 +8,4 @@ mod hostile;
 mod manners;
 mod portal;
 mod reservations;
+mod socket;
