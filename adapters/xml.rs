@@ -10,8 +10,11 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
 
-pub(crate) mod decode;
+mod decode;
+mod fault;
 pub(crate) mod write;
+
+use fault::XmlFault;
 
 /// The largest message that is read; a poll of 200 reservations is a tenth of it.
 pub(crate) const BYTES_MAX: usize = 10 * 1024 * 1024;
@@ -25,24 +28,6 @@ const VALUE_BYTES_MAX: usize = 64 * 1024;
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 const COMMENTS_MAX: usize = 8;
 const COMMENT_BYTES_MAX: usize = 512;
-
-/// Why bytes are no XML that we read: a sentence for staff.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct XmlFault {
-    pub(crate) why: String,
-}
-
-impl XmlFault {
-    pub(crate) fn of(why: impl Into<String>) -> Self {
-        Self { why: why.into() }
-    }
-}
-
-impl fmt::Display for XmlFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
-    }
-}
 
 /// A message as a tree.
 pub(crate) struct Document {

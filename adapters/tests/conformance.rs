@@ -12,13 +12,11 @@ use proptest::prelude::{any, prop_assert, proptest};
 use proptest::test_runner::Config;
 use secrecy::SecretString;
 
-mod cells;
-#[allow(dead_code)]
 mod fixture;
-mod hostile;
 
-use cells::{pushes, tellable, told};
-use fixture::{SECRET, cases, inbound, receipts, session};
+use fixture::case::{SECRET, cases, inbound, receipts, session};
+use fixture::cells::{pushes, tellable, told};
+use fixture::hostile;
 
 /// Everything that the adapter ever sends, one of each kind.
 fn everything_sent(adapter: &dyn ChannelAdapter) -> Vec<Outbound> {

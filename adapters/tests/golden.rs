@@ -12,10 +12,9 @@ use keyrack_model::adapter::{ChannelAdapter, Parsed};
 use keyrack_model::ari::AriPush;
 use serde_json::{Value, json};
 
-#[allow(dead_code)]
 mod fixture;
 
-use fixture::{cases, folder, names, receipts, session, shown};
+use fixture::case::{Case, cases, folder, names, receipts, session, shown};
 
 #[test]
 fn every_message_means_what_we_think() {
@@ -53,7 +52,7 @@ fn every_push_says_what_we_mean() {
     }
 }
 
-fn answer(adapter: &dyn ChannelAdapter, case: &fixture::Case, parsed: &Parsed) -> String {
+fn answer(adapter: &dyn ChannelAdapter, case: &Case, parsed: &Parsed) -> String {
     let receipts = receipts(parsed);
     let messages = adapter
         .acknowledge(&case.inbound(), &receipts, &session(adapter))

@@ -3,77 +3,18 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use keyrack_adapters::by_code;
 use keyrack_model::adapter::{ChannelAdapter, Inbound, Parsed, Receipt, ReceiptOutcome};
 use keyrack_model::reservation::{ReportedRoom, ReservationReport, RevisionKind};
 
-mod booking_samples;
-mod expected;
-#[allow(dead_code)]
 mod fixture;
 
-use fixture::{inbound, receipts, session, xml_of};
-
-/// A line of a manifest.
-#[derive(Clone)]
-struct Row {
-    file: String,
-    message: String,
-    outcome: String,
-}
-
-/// The folder of samples; says so where there is none.
-#[allow(clippy::print_stdout)]
-fn samples(under: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/samples");
-    if root.is_dir() {
-        return Some(root.join(under));
-    }
-    println!("skipped: there are no samples at {}", root.display());
-    None
-}
-
-/// The lines of a manifest whose column holds a value.
-fn rows(folder: &Path, column: &str, value: &str) -> Vec<Row> {
-    let manifest = fs::read_to_string(folder.join("manifest.tsv")).expect("a manifest");
-    let mut lines = manifest
-        .lines()
-        .map(|line| line.split('\t').collect::<Vec<_>>());
-    let head = lines.next().expect("a head");
-    let place = |name: &str| {
-        head.iter()
-            .position(|known| *known == name)
-            .expect("a column")
-    };
-    let places = ["file", "message", "expected_outcome"].map(place);
-    let filter = place(column);
-    lines
-        .filter(|line| line[filter] == value)
-        .map(|line| Row {
-            file: line[places[0]].to_owned(),
-            message: line[places[1]].to_owned(),
-            outcome: line[places[2]].to_owned(),
-        })
-        .collect()
-}
-
-/// Every XML file below a folder, by its path within it.
-fn files(folder: &Path, below: &str) -> Vec<String> {
-    let entries = fs::read_dir(folder.join(below)).expect("a folder");
-    let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let name = entry.file_name().into_string().expect("a name");
-        let path = format!("{below}/{name}");
-        if entry.path().is_dir() {
-            found.extend(files(folder, &path));
-        } else if name.ends_with(".xml") {
-            found.push(path.trim_start_matches("./").to_owned());
-        }
-    }
-    found
-}
+use fixture::booking_facts::booking_facts;
+use fixture::case::{inbound, receipts, session, xml_of};
+use fixture::expected;
+use fixture::manifest::{Row, alter, files, period, rows, samples};
 
 const FREE_ROOMS_HANDSHAKE_AND_REQUESTS: &[&str] = &[
     "OTA_HotelInvCountNotifRQ",
@@ -170,19 +111,6 @@ fn each_expectation_of_an_alpinebits_sample_bites() {
             assert!(held.is_err(), "{} holds although {facts:?}", row.file);
         }
     }
-}
-
-/// Another fact of the same shape: the last letter or digit is another one.
-fn alter(fact: &str) -> String {
-    let place = fact
-        .rfind(|c: char| c.is_ascii_alphanumeric())
-        .expect("a letter");
-    let other = if fact[place..].starts_with('7') {
-        "8"
-    } else {
-        "7"
-    };
-    format!("{}{other}{}", &fact[..place], &fact[place + 1..])
 }
 
 fn expected_facts(row: &Row) -> Vec<String> {
@@ -315,13 +243,6 @@ fn room_fact(report: &ReservationReport, room: &ReportedRoom) -> String {
     )
 }
 
-fn period(room: &ReportedRoom) -> String {
-    match (room.arrival, room.departure) {
-        (Some(arrival), Some(departure)) => format!("{arrival}..{departure}"),
-        _ => "without dates".to_owned(),
-    }
-}
-
 /// What our acknowledgement says: thanks by type and reference, refusals by reference.
 fn answered(adapter: &dyn ChannelAdapter, inbound: &Inbound, parsed: &Parsed) -> Vec<String> {
     let answers = adapter.acknowledge(inbound, &receipts(parsed), &session(adapter));
@@ -400,4 +321,71 @@ fn our_own_messages_are_written_like_the_alpinebits_samples() {
         .acknowledge(&Inbound::default(), &receipts, &session(&*adapter))
         .expect("one");
     assert_eq!(bare(xml_of(&ours[0].body)), bare(&sample));
+}
+
+// Booking.com: the manifest itself says what each sample means, word by word.
+
+fn booking_rows(folder: &Path) -> Vec<Row> {
+    rows(folder, "dialect", "booking_com OTA")
+}
+
+#[test]
+fn no_booking_com_sample_of_the_ota_dialect_is_skipped() {
+    let Some(folder) = samples("channels/bookingcom") else {
+        return;
+    };
+    let listed: BTreeSet<String> = booking_rows(&folder).into_iter().map(|r| r.file).collect();
+    let ota = |file: &String| {
+        let text = fs::read_to_string(folder.join(file)).expect("a sample");
+        text.contains("<OTA_")
+    };
+    let there: BTreeSet<String> = files(&folder, ".").into_iter().filter(ota).collect();
+    assert_eq!(listed, there);
+    assert_eq!(listed.len(), 4);
+}
+
+#[test]
+fn each_booking_com_sample_means_what_its_manifest_says() {
+    let Some(folder) = samples("channels/bookingcom") else {
+        return;
+    };
+    let mut held = 0;
+    for row in booking_rows(&folder) {
+        hold_booking(&folder, &row).expect("as the manifest says");
+        held += 1;
+    }
+    assert_eq!(held, 4);
+}
+
+#[test]
+fn each_expectation_of_a_booking_com_sample_bites() {
+    let Some(folder) = samples("channels/bookingcom") else {
+        return;
+    };
+    for row in booking_rows(&folder) {
+        let facts = booking_facts(&folder, &row);
+        assert!(facts.len() >= 3, "{} says more", row.file);
+        for fact in facts {
+            let outcome = row.outcome.replace(&fact, &alter(&fact));
+            assert_ne!(outcome, row.outcome);
+            let flipped = Row {
+                outcome,
+                ..row.clone()
+            };
+            assert!(
+                hold_booking(&folder, &flipped).is_err(),
+                "{}: {fact}",
+                row.file
+            );
+        }
+    }
+}
+
+fn hold_booking(folder: &Path, row: &Row) -> Result<(), String> {
+    for fact in booking_facts(folder, row) {
+        if !row.outcome.contains(&fact) {
+            return Err(format!("{}: {fact:?} where {:?}", row.file, row.outcome));
+        }
+    }
+    Ok(())
 }

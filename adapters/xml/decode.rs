@@ -1,6 +1,6 @@
 //! Bytes to text: believes the label where the bytes bear it out, and says so where they do not.
 
-use super::XmlFault;
+use super::fault::XmlFault;
 
 /// The text of a message in UTF-8, ISO-8859-1 or windows-1252.
 ///

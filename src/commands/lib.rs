@@ -7,6 +7,7 @@
 mod bench;
 pub mod config;
 pub mod database;
+pub mod demo;
 mod doctor;
 mod gauges;
 mod header;
@@ -42,6 +43,8 @@ struct Arguments {
 enum Command {
     /// Measure the ledger beside the plain way.
     Bench(bench::BenchArguments),
+    /// A private Postgres, two fake channels, a hotel and a day of its life; ends with the audit.
+    Demo(demo::DemoArguments),
     /// Look at configuration, database, clock and accounts, and say what to do.
     Doctor(place::Place),
     /// Record what a hotel has already sold, from CSV.
@@ -79,6 +82,7 @@ async fn carry_out(command: Command) -> Result<bool> {
     let done = |()| true;
     match &command {
         Command::Bench(arguments) => bench::bench(arguments).await.map(done),
+        Command::Demo(arguments) => demo::demo(arguments).await,
         Command::Doctor(place) => doctor::doctor(place).await,
         Command::Import(arguments) => import::import(arguments).await,
         Command::Inspect(arguments) => inspect::inspect(arguments),

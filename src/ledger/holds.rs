@@ -11,8 +11,8 @@ use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::store;
 
-/// Lets go at most `limit` dead holds of a property, in one batch; says how many it let go. It is right
-/// also when several sweep at once: a hold expires once.
+/// Lets go at most `limit` dead holds of a property, in one batch; says how many it let go. It is
+/// right also when several sweep at once: a hold expires once.
 pub async fn expire_due(
     ledger: &Ledger,
     property: PropertyId,

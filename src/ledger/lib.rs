@@ -1,9 +1,11 @@
 //! What is true: one reservation ledger in Postgres.
 //!
-//! Floor 2. A verb is a function of its module: `reservations::request(&ledger, …)`. Every write of a night or a
-//! reservation is a [`command::Command`] that goes through the lanes of [`batch`]: read, decide, apply. The
-//! rules stand in [`decide`] and nowhere else, as functions of values. This floor knows no HTTP, no channel
-//! and no adapter.
+//! Floor 2. A verb is a function of its module: `reservations::request(&ledger, …)`. Every write
+//! of a night or a
+//! reservation is a [`command::Command`] that goes through the lanes of [`batch`]: read, decide,
+//! apply. The
+//! rules stand in [`decide`] and nowhere else, as functions of values. This floor knows no HTTP,
+//! no channel and no adapter.
 #![deny(clippy::float_arithmetic)]
 
 mod batch;

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use jiff_sqlx::ToSqlx as _;
 use keyrack_commands::config::Config;
 use keyrack_commands::database::Database;
+use keyrack_commands::demo::client::Client;
 use keyrack_commands::startup::Application;
 use keyrack_distribution::Distribution;
 use keyrack_distribution::seal::Seal;
@@ -18,7 +19,7 @@ use keyrack_ledger::tail;
 use keyrack_model::stay::plus_days;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -121,6 +122,32 @@ impl TestApp {
                 "arrival": self.night(from), "departure": self.night(to),
             }],
         })
+    }
+
+    /// A second daemon on the same database, and a caller of it.
+    pub async fn second_daemon(&self, property: &str) -> Client {
+        let mut config = Config::compiled_in().expect("the manual is a configuration");
+        config.listen = ([127, 0, 0, 1], 0).into();
+        let seal = Seal::new(&Seal::fresh_key()).expect("a fresh key is a key");
+        let at = Database::at(self.database.options());
+        let application = Application::build(&config, at, seal, Box::new(String::new))
+            .await
+            .expect("the second daemon is built");
+        let url = application.url();
+        tokio::spawn(application.run_until_stopped(self.stop.clone()));
+        Client::new(url, self.key.clone(), property).expect("a client")
+    }
+
+    /// A caller of this daemon for one property.
+    pub fn caller(&self, property: &str) -> Client {
+        Client::new(self.url.clone(), self.key.clone(), property).expect("a client")
+    }
+
+    /// The database from behind: to move its clock, to count its rows.
+    pub async fn pool(&self) -> PgPool {
+        PgPool::connect_with(self.database.options())
+            .await
+            .expect("a pool")
     }
 
     /// A request with the story's admin key; changes carry an `Idempotency-Key` of their own.

@@ -7,6 +7,7 @@ mod channel;
 mod command;
 mod hostile;
 mod import;
+mod last_room;
 mod operator;
 mod reservation_arrives;
 mod staff_books;

@@ -25,7 +25,8 @@ begin
     insert into room_type (property_id, code, name, rooms)
     select min(property_id), 'type-full', 'Full', 50 from property;
     insert into night (property_id, room_type_id, stay_date, physical)
-    select property_id, room_type_id, first + d, rooms from room_type, generate_series(0, nights - 1) d order by 1, 2, 3;
+    select property_id, room_type_id, first + d, rooms from room_type, generate_series(0, nights - 1) d order by 1, 2,
+    3;
     insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from, night_until, quantity,
                               from_pool, to_pool, actor, at)
     select property_id, gen_random_uuid(), 0, 'capacity_set', room_type_id, first, first + nights, rooms,

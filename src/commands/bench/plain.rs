@@ -1,5 +1,5 @@
-//! The plain way, done well: one transaction per reservation, prepared statements, a pool of 16, rows
-//! locked in order of key, deadlocks tried again.
+//! The plain way, done well: one transaction per reservation, prepared statements, a pool of 16,
+//! rows locked in order of key, deadlocks tried again.
 
 use anyhow::Result;
 use jiff_sqlx::Date;
@@ -70,10 +70,14 @@ impl Plain {
             return Ok(false);
         }
         sqlx::query(
-            "insert into plain_reservation (property_id, reservation_id, number, status, source, hold_until,
-                    hold_dead_at, booked_at, created_at, updated_at, detail, room_type_id, arrival, departure, quantity)
-             values ($1, $2, nextval('reservation_number'), 'held', 'web', ledger_now() + interval '1 day',
-                     ledger_now() + interval '1 day', ledger_now(), ledger_now(), ledger_now(), '{}', $3, $4, $5, 1)",
+            "insert into plain_reservation (property_id, reservation_id, number, status, source,
+            hold_until,
+                    hold_dead_at, booked_at, created_at, updated_at, detail, room_type_id,
+                    arrival, departure, quantity)
+             values ($1, $2, nextval('reservation_number'), 'held', 'web', ledger_now() + interval
+             '1 day',
+                     ledger_now() + interval '1 day', ledger_now(), ledger_now(), ledger_now(),
+                     '{}', $3, $4, $5, 1)",
         )
         .bind(property)
         .bind(id)
@@ -83,9 +87,11 @@ impl Plain {
         .execute(&mut *transaction)
         .await?;
         sqlx::query(
-            "insert into plain_entry (property_id, command_id, line, reservation_id, version, kind, room_type_id,
+            "insert into plain_entry (property_id, command_id, line, reservation_id, version,
+            kind, room_type_id,
                     night_from, night_until, quantity, from_pool, to_pool, actor, at)
-             values ($1, $2, 0, $3, 1, 'held', $4, $5, $6, 1, 'free', 'held', 'key:1', ledger_now())",
+             values ($1, $2, 0, $3, 1, 'held', $4, $5, $6, 1, 'free', 'held', 'key:1',
+             ledger_now())",
         )
         .bind(property)
         .bind(Uuid::now_v7())
@@ -97,7 +103,8 @@ impl Plain {
         .await?;
         sqlx::query(
             "insert into plain_outbox (topic, payload)
-             values ('reservation.held', jsonb_build_object('property', $1, 'reservation', $2, 'type', $3,
+             values ('reservation.held', jsonb_build_object('property', $1, 'reservation', $2,
+             'type', $3,
                                                             'from', $4, 'to', $5))",
         )
         .bind(property)

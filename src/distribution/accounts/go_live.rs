@@ -16,6 +16,7 @@ use crate::accounts::names::Names;
 use crate::error::DistributionError;
 use crate::feed;
 use crate::handle::Distribution;
+use crate::messages;
 use crate::store::poll;
 
 /// What would be told of some nights, all alike.
@@ -80,6 +81,9 @@ pub async fn go_live(
     by: &By,
     dry_run: bool,
 ) -> Result<Result<GoLive, GoLiveRefusal>, DistributionError> {
+    // Guests that came while their codes were not mapped yet take their rooms before anything is
+    // told.
+    messages::replay_mapped(distribution, &row.account).await?;
     let mut asked = Asked::of(distribution, row).await?;
     let lines = lines(distribution, &mut asked).await?;
     let mut answer = GoLive {

@@ -18,6 +18,7 @@ use keyrack_model::channel::AccountState;
 use crate::error::DistributionError;
 use crate::feed;
 use crate::handle::Distribution;
+use crate::messages;
 use crate::resync;
 use crate::store::retired_code::{self, RetiredCode};
 use crate::store::{told, transaction};
@@ -41,7 +42,11 @@ pub async fn put(
     let inner = &distribution.inner;
     let account = row.account.id;
     if row.account.state == AccountState::Setup {
-        return Ok(catalog::put_mappings(&inner.ledger, account, by, mappings).await?);
+        let answer = catalog::put_mappings(&inner.ledger, account, by, mappings).await?;
+        if answer.is_ok() {
+            messages::replay_mapped(distribution, &row.account).await?;
+        }
+        return Ok(answer);
     }
     let before = meanings(&catalog::mapping_codes(&inner.ledger, account).await?);
     let after = meanings(&mappings);
@@ -62,6 +67,8 @@ pub async fn put(
         }
     };
     tell(distribution, row, &retired, &before, &after, &ids).await?;
+    // What waited for these codes takes its rooms now and not at the next look.
+    messages::replay_mapped(distribution, &row.account).await?;
     Ok(Ok(answer))
 }
 

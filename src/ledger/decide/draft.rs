@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomTypeId};
 use keyrack_model::inventory::{NightBalance, Pool};
 use keyrack_model::reservation::{Guest, GuestName, RevisionKind};
-use keyrack_model::stay::{StayDate, StayRange, days_between};
+use keyrack_model::stay::{StayDate, StayRange};
 use uuid::Uuid;
 
+use super::changes::Changes;
 use super::entry::{Entry, Move};
 use super::layer::RateTable;
-use super::overbooking::needs_case;
 use super::revise::{Claim, TypeNight, difference, moves, pool_of};
 use super::rules::Rules;
 use super::state::Reservation;
@@ -299,7 +299,32 @@ impl Draft {
                 reservation,
                 kind,
                 moved,
+                about: None,
                 reason,
+                by: Arc::clone(&self.by),
+            };
+            self.entries.push(entry);
+            self.line += 1;
+        }
+    }
+
+    /// Nights on which a channel gives rooms back by itself although nothing moved here: a further
+    /// line of the present command, so that they are told again.
+    pub fn tell_again(
+        &mut self,
+        after: &Reservation,
+        about: impl IntoIterator<Item = (RoomTypeId, StayRange)>,
+    ) {
+        for nights in about {
+            let entry = Entry {
+                property: after.property,
+                command_id: self.command_id,
+                line: self.line,
+                reservation: Some((after.id, after.version)),
+                kind: "moved",
+                moved: None,
+                about: Some(nights),
+                reason: None,
                 by: Arc::clone(&self.by),
             };
             self.entries.push(entry);
@@ -430,71 +455,5 @@ fn add(balance: &mut NightBalance, pool: Pool, rooms: i32) {
         Pool::Limit => balance.overbooking_limit -= rooms,
         // Free sale is what the others leave.
         Pool::Free => {}
-    }
-}
-
-/// What must be applied, in the order of the locks.
-#[derive(Clone, Debug, Default)]
-pub struct Changes {
-    /// The clock of the read: the instant of the entries.
-    pub now: Timestamp,
-    /// Rules versions that the decisions rest on.
-    pub rules: Vec<(PropertyId, i64)>,
-    /// Receipts to keep.
-    pub receipts: Vec<(Idempotency, Receipt)>,
-    /// New reservations.
-    pub new: Vec<Reservation>,
-    /// Changed ones, with the version that was read.
-    pub changed: Vec<(i64, Reservation)>,
-    /// References: property, account, reference, version that was read (0: new), state.
-    pub references: Vec<(PropertyId, AccountId, String, i64, Reference)>,
-    /// Nights with the version that was read and their new balance, in order of key.
-    pub nights: Vec<(NightKey, i64, NightBalance)>,
-    /// Lines of the ledger.
-    pub entries: Vec<Entry>,
-    /// Guests.
-    pub guests: Vec<(ReservationKey, GuestChange)>,
-    /// Nights that need an open case, with the rooms beyond.
-    pub overbooked: Vec<(NightKey, i32)>,
-    /// Nights that no longer need one.
-    pub cured: Vec<NightKey>,
-    /// The last command of the batch and who asked it.
-    pub last: (Uuid, Arc<By>),
-}
-
-impl Changes {
-    /// Nothing to write.
-    pub fn is_empty(&self) -> bool {
-        self.receipts.is_empty()
-            && self.new.is_empty()
-            && self.changed.is_empty()
-            && self.references.is_empty()
-            && self.nights.is_empty()
-            && self.entries.is_empty()
-            && self.guests.is_empty()
-            && self.overbooked.is_empty()
-            && self.cured.is_empty()
-    }
-
-    /// The line that moved rooms on a night last.
-    pub fn line_on(&self, key: NightKey) -> Option<&Entry> {
-        let on_it = |m: &Move| m.room_type == key.1 && m.nights.contains(key.2);
-        let mut lines = self
-            .entries
-            .iter()
-            .rev()
-            .filter(|entry| entry.property == key.0);
-        lines.find(|entry| entry.moved.as_ref().is_some_and(on_it))
-    }
-
-    fn judge(&mut self, key: NightKey, was: &NightBalance, is: &NightBalance, rules: &Rules) {
-        let lead = days_between(rules.business_day(self.now), key.2);
-        let meant = rules.policies.meant_overbooking_case_days;
-        if needs_case(is, lead, meant) {
-            self.overbooked
-                .push((key, is.sold - (is.physical - is.out_of_order)));
-        } else if was.is_overbooked() {
-            self.cured.push(key);
-        }
     }
 }

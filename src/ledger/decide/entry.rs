@@ -24,10 +24,19 @@ pub struct Entry {
     pub kind: &'static str,
     /// What was moved; `None` only tells.
     pub moved: Option<Move>,
+    /// Nights that it speaks of without moving a room: to be told again.
+    pub about: Option<(RoomTypeId, StayRange)>,
     /// Why.
     pub reason: Option<String>,
     /// Who asked.
     pub by: Arc<By>,
+}
+
+impl Entry {
+    /// The nights that it speaks of, moved or to be told again.
+    pub fn nights(&self) -> Option<(RoomTypeId, StayRange)> {
+        self.moved.map(|m| (m.room_type, m.nights)).or(self.about)
+    }
 }
 
 /// Rooms moved from one pool to another.

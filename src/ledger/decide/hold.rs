@@ -25,7 +25,8 @@ pub fn present(
     }
 }
 
-/// A hold becomes a stay. In the grace it is honoured; after its death `hold_expired`, or taken anew
+/// A hold becomes a stay. In the grace it is honoured; after its death `hold_expired`, or taken
+/// anew
 /// where the property says `retake` and rooms are free. A payment that cannot be used is owed back.
 pub fn confirm(
     draft: &mut Draft,

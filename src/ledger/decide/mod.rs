@@ -1,14 +1,15 @@
 //! Where the rules stand: values in, entries or a refusal out. No clock, no database, no `async`.
 //!
 //! [`all`] folds the commands of a batch over what was seen, in order of arrival, onto a
-//! [`draft::Draft`]. A command checks everything before it changes anything, so that a refusal leaves
-//! the draft as it was (but for the event that a payment must go back).
+//! [`draft::Draft`]. A command checks everything before it changes anything, so that a refusal
+//! leaves the draft as it was (but for the event that a payment must go back).
 
 pub mod buffer;
 pub mod capacity;
 pub mod cell;
 #[cfg(test)]
 mod cell_samples;
+pub mod changes;
 pub mod composed;
 pub mod draft;
 pub mod entry;

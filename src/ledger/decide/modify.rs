@@ -1,5 +1,5 @@
-//! Staff change a reservation: new nights first, old nights after, in one; if the new cannot be had,
-//! the old stands untouched.
+//! Staff change a reservation: new nights first, old nights after, in one; if the new cannot be
+//! had, the old stands untouched.
 
 use std::collections::BTreeMap;
 
@@ -138,7 +138,8 @@ fn inherit(new: &mut RoomStay, old: &RoomStay, wished: &WishedRoom) {
     }
 }
 
-/// Nights that the room did not have; its stay rules are asked where it is new or arrives elsewhere.
+/// Nights that the room did not have; its stay rules are asked where it is new or arrives
+/// elsewhere.
 fn enters(old: Option<&RoomStay>, room: &WishedRoom) -> Option<Entering> {
     let Some(old) = old.filter(|old| old.room_type == Some(room.room_type)) else {
         return Some(Entering::whole(room));

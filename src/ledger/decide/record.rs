@@ -1,4 +1,5 @@
-//! A fact: a channel has confirmed a guest. Never refused for want of rooms, mapping, price or data.
+//! A fact: a channel has confirmed a guest. Never refused for want of rooms, mapping, price or
+//! data.
 
 use keyrack_model::id::{AccountId, PropertyId, ReservationId};
 use keyrack_model::reservation::{
@@ -7,7 +8,7 @@ use keyrack_model::reservation::{
 
 use super::draft::{Draft, GuestChange, Reference};
 use super::hold::cancelled;
-use super::record_rooms::{Clip, guest_names, new_rooms, revise_rooms};
+use super::record_rooms::{Clip, guest_names, new_rooms, reopened_there, revise_rooms};
 use super::request::receipt;
 use super::state::{Detail, Reservation};
 use crate::command::{Answer, Fact, Receipt};
@@ -84,7 +85,8 @@ fn is_older(known: &Reference, revision: &ReservationRevision) -> bool {
 /// Strictly newer than the cancel, by the channel's own order: the guest comes after all.
 fn revives(known: &Reference, revision: &ReservationRevision) -> bool {
     revision.report.kind != RevisionKind::Cancelled
-        && matches!((revision.report.order, known.last_order), (Some(new), Some(last)) if new > last)
+        && matches!((revision.report.order, known.last_order), (Some(new), Some(last)) if new >
+        last)
 }
 
 /// The desk cancelled or the hold ran out, and the channel still believes in the guest.
@@ -185,6 +187,7 @@ fn blank(draft: &mut Draft, fact: &Fact, successor_of: Option<ReservationId>) ->
 
 fn cancel(draft: &mut Draft, fact: &Fact, mut present: Reservation) -> Receipt {
     let staff_cancelled = is_over(&present);
+    let reopened = reopened_there(&draft.rules(present.property), &present.rooms);
     if let Some(fee) = fact.revision.report.total {
         present.detail.cancellation_fee = Some(fee);
     }
@@ -203,6 +206,7 @@ fn cancel(draft: &mut Draft, fact: &Fact, mut present: Reservation) -> Receipt {
             )
         }
     };
+    draft.tell_again(&gone, reopened);
     remember(draft, fact, Some(gone.id), true);
     receipt(gone, "cancelled", nights)
 }
@@ -211,6 +215,7 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
     let report = &fact.revision.report;
     let rules = draft.rules(before.property);
     let clip = Clip::around(rules.business_day(draft.now()));
+    let reopened = reopened_there(&rules, &before.rooms);
     let mut after = before;
     let key = (after.property, after.id);
     let by_both = revise_rooms(&rules, &mut after.rooms, &fact.revision, clip);
@@ -228,6 +233,7 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
     after.unflag("unmapped");
     flag_oddities(&mut after, fact, &rules, clip);
     let (after, nights) = draft.put(after, "modified", None);
+    draft.tell_again(&after, reopened);
     draft.put_guests(key, guests(fact));
     remember(draft, fact, Some(after.id), false);
     receipt(after, "modified", nights)

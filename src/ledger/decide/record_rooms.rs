@@ -1,8 +1,9 @@
-//! The rooms of a fact: what the channel booked beside what is, and how a revision moves the latter.
+//! The rooms of a fact: what the channel booked beside what is, and how a revision moves the
+//! latter.
 
 use std::collections::BTreeMap;
 
-use keyrack_model::id::RoomStayId;
+use keyrack_model::id::{RoomStayId, RoomTypeId};
 use keyrack_model::reservation::{GuestName, ReportedRoom, ReservationRevision, RevisionRoom};
 use keyrack_model::stay::{Stay, StayDate, plus_days};
 
@@ -101,7 +102,8 @@ fn booked(room: &RevisionRoom) -> Booked {
 }
 
 /// Applies the difference between what the channel said before and says now; says whether both the
-/// channel and the desk had changed the same field. There the channel's dates win and the type stays.
+/// channel and the desk had changed the same field. There the channel's dates win and the type
+/// stays.
 pub fn revise_rooms(
     rules: &Rules,
     rooms: &mut Vec<RoomStay>,
@@ -134,8 +136,8 @@ pub fn revise_rooms(
     by_both
 }
 
-/// Pairs of present room and told room: by the channel's key where both have one, else by code, else
-/// in order.
+/// Pairs of present room and told room: by the channel's key where both have one, else by code,
+/// else in order.
 fn matched(rooms: &[RoomStay], told: &[RevisionRoom]) -> Vec<(usize, usize)> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     let by_key = |room: &RoomStay, told: &RevisionRoom| {
@@ -214,6 +216,28 @@ fn revise_room(rules: &Rules, room: &mut RoomStay, new: &RevisionRoom, clip: Cli
     }
     room.booked = Some(is);
     by_both
+}
+
+/// Nights that the channel gives back by itself when it cancels or changes these rooms, and that no
+/// move of ours speaks of, since the desk had put the guest elsewhere.
+pub fn reopened_there(rules: &Rules, rooms: &[RoomStay]) -> Vec<(RoomTypeId, Stay)> {
+    let mut reopened = Vec::new();
+    for room in rooms.iter().filter(|room| !room.is_given_back) {
+        let Some(booked) = &room.booked else { continue };
+        let (Some(room_type), Some(arrival), Some(departure)) =
+            (booked.room_type, booked.arrival, booked.departure)
+        else {
+            continue;
+        };
+        let Some(stay) = Stay::new(arrival, departure) else {
+            continue;
+        };
+        if room.room_type != Some(room_type) || room.taken() != Some(stay) {
+            let parts = rules.parts(room_type).unwrap_or_default();
+            reopened.extend(parts.into_iter().map(|(part, _)| (part, stay)));
+        }
+    }
+    reopened
 }
 
 /// Names of who sleeps where, by the order of the rooms.

@@ -303,8 +303,8 @@ impl Entering {
     }
 }
 
-/// Whether the rules let these stays in: the past, the horizon, stop sell, stay rules, in this order
-/// of precedence.
+/// Whether the rules let these stays in: the past, the horizon, stop sell, stay rules, in this
+/// order of precedence.
 pub fn admit(
     draft: &Draft,
     property: PropertyId,

@@ -8,7 +8,8 @@ use sqlx::query::Query;
 use uuid::Uuid;
 
 use super::row::{ReferenceRow, RoomStayRow};
-use crate::decide::draft::{Changes, GuestChange, NightKey};
+use crate::decide::changes::Changes;
+use crate::decide::draft::{GuestChange, NightKey};
 use crate::decide::entry::Entry;
 use crate::decide::state::{Reservation, RoomStay};
 
@@ -41,7 +42,8 @@ pub(crate) async fn apply(
 }
 
 /// One place for each argument of the function.
-const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
+const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+$14, $15, $16, \
     $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, \
     $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, \
     $53, $54, $55, $56, $57, $58, $59)";
@@ -166,12 +168,12 @@ fn bind_entries<'q>(query: Call<'q>, entries: &[Entry]) -> Call<'q> {
             e.reservation.map(|(_, version)| version)
         }))
         .bind(column(entries, |e| e.kind))
-        .bind(column(entries, |e| e.moved.map(|m| m.room_type.0)))
+        .bind(column(entries, |e| e.nights().map(|(id, _)| id.0)))
         .bind(column(entries, |e| {
-            e.moved.map(|m| Date::from(m.nights.arrival()))
+            e.nights().map(|(_, nights)| Date::from(nights.arrival()))
         }))
         .bind(column(entries, |e| {
-            e.moved.map(|m| Date::from(m.nights.departure()))
+            e.nights().map(|(_, nights)| Date::from(nights.departure()))
         }))
         .bind(column(entries, |e| e.moved.map_or(0, |m| m.quantity)))
         .bind(column(entries, |e| e.moved.map(|m| m.from.as_str())))

@@ -239,13 +239,19 @@ pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), Led
     .await
     .map_err(LedgerError::while_doing("locking reservations"))?;
     sqlx::query(
-        "select from unnest($1::bigint[], $2::bigint[], $3::date[]) k(property_id, room_type_id, stay_date)
+        "select from unnest($1::bigint[], $2::bigint[], $3::date[]) k(property_id, room_type_id,
+        stay_date)
            join night n using (property_id, room_type_id, stay_date)
           order by property_id, room_type_id, stay_date for update of n",
     )
     .bind(keys.nights.iter().map(|key| key.0.0).collect::<Vec<_>>())
     .bind(keys.nights.iter().map(|key| key.1.0).collect::<Vec<_>>())
-    .bind(keys.nights.iter().map(|key| Date::from(key.2)).collect::<Vec<_>>())
+    .bind(
+        keys.nights
+            .iter()
+            .map(|key| Date::from(key.2))
+            .collect::<Vec<_>>(),
+    )
     .execute(conn)
     .await
     .map_err(LedgerError::while_doing("locking nights"))?;
@@ -261,7 +267,8 @@ pub(crate) async fn give_birth(
     sqlx::query(
         "with wanted as (
              select k.property_id, k.room_type_id, k.stay_date, t.rooms
-               from unnest($1::bigint[], $2::bigint[], $3::date[]) k(property_id, room_type_id, stay_date)
+               from unnest($1::bigint[], $2::bigint[], $3::date[]) k(property_id, room_type_id,
+               stay_date)
                join room_type t using (property_id, room_type_id)
               order by k.property_id, k.room_type_id, k.stay_date
                 for share of t
@@ -270,15 +277,22 @@ pub(crate) async fn give_birth(
              select property_id, room_type_id, stay_date, rooms from wanted
                  on conflict do nothing
              returning property_id, room_type_id, stay_date, physical)
-         insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from, night_until,
+         insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from,
+         night_until,
                                    quantity, from_pool, to_pool, actor, at)
-         select property_id, gen_random_uuid(), 0, 'night_born', room_type_id, stay_date, stay_date + 1,
+         select property_id, gen_random_uuid(), 0, 'night_born', room_type_id, stay_date,
+         stay_date + 1,
                 physical, 'outside', 'free', 'worker:ledger', ledger_now()
            from born where physical > 0",
     )
     .bind(nights.iter().map(|key| key.0.0).collect::<Vec<_>>())
     .bind(nights.iter().map(|key| key.1.0).collect::<Vec<_>>())
-    .bind(nights.iter().map(|key| Date::from(key.2)).collect::<Vec<_>>())
+    .bind(
+        nights
+            .iter()
+            .map(|key| Date::from(key.2))
+            .collect::<Vec<_>>(),
+    )
     .execute(conn)
     .await
     .map_err(LedgerError::while_doing("giving birth to nights"))?;
@@ -331,7 +345,8 @@ pub(crate) async fn applied(
     commands: &[(PropertyId, Uuid)],
 ) -> Result<BTreeSet<Uuid>, LedgerError> {
     let rows = sqlx::query_scalar::<_, Uuid>(
-        "select distinct e.command_id from unnest($1::bigint[], $2::uuid[]) k(property_id, command_id)
+        "select distinct e.command_id from unnest($1::bigint[], $2::uuid[]) k(property_id,
+        command_id)
            join ledger_entry e using (property_id, command_id)",
     )
     .bind(commands.iter().map(|c| c.0.0).collect::<Vec<_>>())

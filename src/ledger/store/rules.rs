@@ -53,16 +53,22 @@ pub(crate) async fn load(
     properties: &[PropertyId],
 ) -> Result<Vec<Rules>, LedgerError> {
     let rows: Vec<PropertyRow> = sqlx::query_as(
-        "select p.property_id, p.rules_version, p.time_zone, p.day_roll_over, p.currency, p.horizon_days,
-                p.hold_seconds, p.confirm_grace_seconds, p.extensions_max, p.late_confirm, p.bookable_from,
+        "select p.property_id, p.rules_version, p.time_zone, p.day_roll_over, p.currency,
+        p.horizon_days,
+                p.hold_seconds, p.confirm_grace_seconds, p.extensions_max, p.late_confirm,
+                p.bookable_from,
                 p.policies,
-                (select jsonb_agg(jsonb_build_object('id', t.room_type_id, 'code', t.code, 'rooms', t.rooms,
+                (select jsonb_agg(jsonb_build_object('id', t.room_type_id, 'code', t.code,
+                'rooms', t.rooms,
                             'hold_seconds', t.hold_seconds, 'components',
-                            (select jsonb_agg(jsonb_build_array(c.component_id, c.quantity) order by c.component_id)
+                            (select jsonb_agg(jsonb_build_array(c.component_id, c.quantity) order
+                            by c.component_id)
                                from room_type_component c
-                              where c.property_id = t.property_id and c.room_type_id = t.room_type_id)))
+                              where c.property_id = t.property_id and c.room_type_id =
+                              t.room_type_id)))
                    from room_type t where t.property_id = p.property_id) as types,
-                (select jsonb_agg(jsonb_build_object('id', r.rate_plan_id, 'derived_from', r.derived_from,
+                (select jsonb_agg(jsonb_build_object('id', r.rate_plan_id, 'derived_from',
+                r.derived_from,
                                                      'derivation', r.derivation))
                    from rate_plan r where r.property_id = p.property_id) as plans,
                 exists (select from rate_night n where n.property_id = p.property_id) as has_rates

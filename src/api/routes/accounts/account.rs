@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use keyrack_distribution::accounts::lifecycle::{self, Removed};
-use keyrack_distribution::{accounts, connections};
+use keyrack_distribution::{accounts, connections, poll};
 use keyrack_ledger::catalog::{self, AccountRow};
 use keyrack_model::channel::AccountSettings;
 use keyrack_model::id::ConnectionId;
@@ -100,6 +100,9 @@ async fn put(
         Ok(put) => put,
         Err(refusal) => return Err(house.refused(refusal).await),
     };
+    // Somebody stands behind the connection now: what the channel holds for him is asked for at
+    // once.
+    poll::now(state.distribution(), Some(connection.id)).await?;
     let version = row.version;
     let view = AccountView::load(state.distribution(), row).await?;
     Ok(Versioned::put(version, is_new, view))

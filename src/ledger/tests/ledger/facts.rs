@@ -191,3 +191,31 @@ async fn a_staff_upgrade_survives_a_revision_and_both_changing_the_dates_is_flag
     assert_eq!(hotel.count(notes).await, 1);
     hotel.assert_proven().await;
 }
+
+#[tokio::test]
+async fn nights_that_a_channel_gives_back_are_told_again_although_the_desk_had_moved_the_guest() {
+    let hotel = Hotel::of(2).await;
+    let first = hotel
+        .record(of(RevisionKind::New))
+        .await
+        .reservation
+        .unwrap();
+    let mut room = crate::hotel::wished(hotel.double, crate::hotel::stay(10, 2));
+    room.room_stay = Some(first.rooms[0].id);
+    let change = keyrack_ledger::command::Modification {
+        reservation: first.id,
+        version: 1,
+        rooms: Some(vec![room]),
+        guest: None,
+        note: None,
+        told_channel: true,
+        force: None,
+    };
+    let command = keyrack_ledger::command::Command::Modify(Box::new(change));
+    assert!(hotel.ask(command).await.is_ok());
+    hotel.record(of(RevisionKind::Cancelled)).await;
+    let told = "select count(*) from ledger_entry where kind = 'moved' and quantity = 0
+                   and night_from = '2030-03-01' and night_until = '2030-03-04'";
+    assert_eq!(hotel.count(told).await, 1);
+    hotel.assert_proven().await;
+}

@@ -48,7 +48,8 @@ impl Hotel {
         .await
         .expect("the clock moves");
         let (property,): (i64,) = sqlx::query_as(
-            "insert into property (code, name, time_zone, currency, hold_seconds, confirm_grace_seconds)
+            "insert into property (code, name, time_zone, currency, hold_seconds,
+            confirm_grace_seconds)
              values ('seehof', 'Seehof', 'Europe/Rome', 'EUR', 600, 60) returning property_id",
         )
         .fetch_one(&pool)

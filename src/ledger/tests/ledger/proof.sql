@@ -24,7 +24,8 @@ with moved as (
       cross join lateral (
           select s.room_type_id, 1 where s.components is null
           union all
-          select (c ->> 0)::bigint, (c ->> 1)::integer from jsonb_array_elements(s.components) c) p(room_type_id, per_unit)
+          select (c ->> 0)::bigint, (c ->> 1)::integer from jsonb_array_elements(s.components) c) p(room_type_id,
+          per_unit)
       cross join lateral generate_series(0, s.taken_until - s.taken_from - 1) d
      where not s.is_given_back and p.room_type_id is not null
      group by 1, 2, 3

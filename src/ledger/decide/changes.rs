@@ -1,0 +1,83 @@
+//! What a batch decided: everything that must be applied, in the order of the locks.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use keyrack_model::id::{AccountId, PropertyId};
+use keyrack_model::inventory::NightBalance;
+use keyrack_model::stay::days_between;
+use uuid::Uuid;
+
+use super::draft::{GuestChange, NightKey, Reference, ReservationKey};
+use super::entry::{Entry, Move};
+use super::overbooking::needs_case;
+use super::rules::Rules;
+use super::state::Reservation;
+use crate::command::{By, Idempotency, Receipt};
+
+/// What must be applied, in the order of the locks.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// The clock of the read: the instant of the entries.
+    pub now: Timestamp,
+    /// Rules versions that the decisions rest on.
+    pub rules: Vec<(PropertyId, i64)>,
+    /// Receipts to keep.
+    pub receipts: Vec<(Idempotency, Receipt)>,
+    /// New reservations.
+    pub new: Vec<Reservation>,
+    /// Changed ones, with the version that was read.
+    pub changed: Vec<(i64, Reservation)>,
+    /// References: property, account, reference, version that was read (0: new), state.
+    pub references: Vec<(PropertyId, AccountId, String, i64, Reference)>,
+    /// Nights with the version that was read and their new balance, in order of key.
+    pub nights: Vec<(NightKey, i64, NightBalance)>,
+    /// Lines of the ledger.
+    pub entries: Vec<Entry>,
+    /// Guests.
+    pub guests: Vec<(ReservationKey, GuestChange)>,
+    /// Nights that need an open case, with the rooms beyond.
+    pub overbooked: Vec<(NightKey, i32)>,
+    /// Nights that no longer need one.
+    pub cured: Vec<NightKey>,
+    /// The last command of the batch and who asked it.
+    pub last: (Uuid, Arc<By>),
+}
+
+impl Changes {
+    /// Nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.receipts.is_empty()
+            && self.new.is_empty()
+            && self.changed.is_empty()
+            && self.references.is_empty()
+            && self.nights.is_empty()
+            && self.entries.is_empty()
+            && self.guests.is_empty()
+            && self.overbooked.is_empty()
+            && self.cured.is_empty()
+    }
+
+    /// The line that moved rooms on a night last.
+    pub fn line_on(&self, key: NightKey) -> Option<&Entry> {
+        let on_it = |m: &Move| m.room_type == key.1 && m.nights.contains(key.2);
+        let mut lines = self
+            .entries
+            .iter()
+            .rev()
+            .filter(|entry| entry.property == key.0);
+        lines.find(|entry| entry.moved.as_ref().is_some_and(on_it))
+    }
+
+    /// Whether a night needs a case now, or no longer does.
+    pub fn judge(&mut self, key: NightKey, was: &NightBalance, is: &NightBalance, rules: &Rules) {
+        let lead = days_between(rules.business_day(self.now), key.2);
+        let meant = rules.policies.meant_overbooking_case_days;
+        if needs_case(is, lead, meant) {
+            self.overbooked
+                .push((key, is.sold - (is.physical - is.out_of_order)));
+        } else if was.is_overbooked() {
+            self.cured.push(key);
+        }
+    }
+}
