@@ -243,7 +243,9 @@ mod tests {
     use super::*;
 
     fn load(file: &str, environment: &[(&str, &str)]) -> Result<Config> {
-        let path = std::env::temp_dir().join(format!("keyrack-config-{:?}.toml", file.as_ptr()));
+        // Tests run side by side, and equal texts may lie in one place.
+        let name = format!("keyrack-config-{}.toml", uuid::Uuid::new_v4());
+        let path = std::env::temp_dir().join(name);
         fs::write(&path, file).unwrap();
         let environment = environment
             .iter()
