@@ -2,7 +2,7 @@
 //!
 //! Floor 2. A verb is a function of its module: `reservations::request(&ledger, …)`. Every write
 //! of a night or a
-//! reservation is a [`command::Command`] that goes through the lanes of [`batch`]: read, decide,
+//! reservation is a [`command::Command`] that goes through the lanes of `batch`: read, decide,
 //! apply. The
 //! rules stand in [`decide`] and nowhere else, as functions of values. This floor knows no HTTP,
 //! no channel and no adapter.

@@ -11,7 +11,7 @@
 //!
 //! # Doors
 //!
-//! [`Sandbox`] for the same process, `/_sandbox/…` over HTTP for another one, [`check`] for one
+//! [`Sandbox`] for the same process, `/_sandbox/…` over HTTP for another one, [`check()`] for one
 //! message standing alone, [`Guests`] for a day of a hotel's life.
 //!
 //! | address | what |

@@ -136,7 +136,7 @@ async fn perform(
         .heading("The day is over; waiting until everything has been told");
     calm::calm(&stage).await?;
     if let Some(kind) = arguments.sabotage {
-        spoil(kind, &stage, ledger, pool).await?;
+        spoil(kind, &stage, pool).await?;
         calm::calm(&stage).await?;
     }
     report(&stage, ledger).await

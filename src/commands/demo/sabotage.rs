@@ -2,8 +2,6 @@
 
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
-use keyrack_ledger::handle::Ledger;
-use keyrack_ledger::tail;
 use keyrack_model::stay::plus_days;
 use sqlx::PgPool;
 
@@ -22,35 +20,31 @@ pub enum Sabotage {
 }
 
 /// Spoils it, behind the daemon's back.
-pub async fn spoil(kind: Sabotage, stage: &Stage, ledger: &Ledger, pool: &PgPool) -> Result<()> {
+pub async fn spoil(kind: Sabotage, stage: &Stage, pool: &PgPool) -> Result<()> {
     stage.teller.line(&format!("sabotage: {kind:?}"));
     match kind {
-        Sabotage::DropPush => drop_push(stage, ledger, pool).await,
+        Sabotage::DropPush => drop_push(stage, pool).await,
         Sabotage::DoubleRelease => double_release(pool).await,
         Sabotage::LoseReservation => lose_reservation(pool).await,
     }
 }
 
 /// The feed is held while the desk sells a room, and set behind it.
-async fn drop_push(stage: &Stage, ledger: &Ledger, pool: &PgPool) -> Result<()> {
+async fn drop_push(stage: &Stage, pool: &PgPool) -> Result<()> {
     let mut transaction = pool.begin().await?;
     sqlx::query("select from feed_cursor for update")
         .execute(&mut *transaction)
         .await?;
-    book(
-        &stage.client,
-        TYPES[1].code,
-        plus_days(stage.today, 120),
-        1,
-        1,
+    let night = plus_days(stage.today, 120);
+    book(&stage.client, TYPES[1].code, night, 1, 1).await?;
+    // Not the tail's own end: it lies before this very transaction.
+    sqlx::query(
+        "update feed_cursor
+            set entry_tx = (select max(tx::text::bigint) from ledger_entry),
+                entry_seq = (select max(seq) from ledger_entry)",
     )
+    .execute(&mut *transaction)
     .await?;
-    let (entries, _) = tail::ends(ledger).await?;
-    sqlx::query("update feed_cursor set entry_tx = $1, entry_seq = $2")
-        .bind(i64::try_from(entries.tx)?)
-        .bind(entries.seq)
-        .execute(&mut *transaction)
-        .await?;
     transaction.commit().await?;
     Ok(())
 }
