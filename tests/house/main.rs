@@ -7,6 +7,7 @@ mod channel;
 mod command;
 mod hostile;
 mod import;
+mod killed;
 mod last_room;
 mod operator;
 mod reservation_arrives;
