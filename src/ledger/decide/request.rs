@@ -10,6 +10,7 @@ use keyrack_model::stay::{Stay, StayDate};
 
 use super::draft::{Draft, GuestChange, Reference};
 use super::layer::RateTable;
+use super::price::{Product, price};
 use super::refusal::{Force, Refusal};
 use super::revise::{Claim, TypeNight};
 use super::rules::Rules;
@@ -255,27 +256,20 @@ fn nightly(
         .unwrap_or_default()
 }
 
-/// The rate of a plan on a night for the desk: its own, else the one that follows from its base.
-pub fn rate(
+/// The rate of a plan on a night for the desk: what an offer shows is what is booked.
+fn rate(
     rules: &Rules,
     table: &RateTable,
     room_type: RoomTypeId,
     plan: RatePlanId,
     night: StayDate,
 ) -> Option<Money> {
-    let own = table.rules(room_type, Some(plan), None, night).rate_minor;
-    if let Some(minor) = own {
-        return Some(Money::new(minor, rules.currency));
-    }
-    let derived = (*rules.plans.get(&plan)?)?;
-    let base = table
-        .rules(room_type, Some(derived.base), None, night)
-        .rate_minor?;
-    Money::new(base, rules.currency).derive(
-        derived.percent_hundredths,
-        derived.add_minor,
-        derived.step_minor,
-    )
+    let product = Product {
+        room_type,
+        plan: Some(plan),
+        account: None,
+    };
+    price(table, &rules.plans, product, rules.currency, night).rate
 }
 
 /// Nights that a stay newly enters.
