@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use keyrack_ledger::handle::Ledger;
 use sqlx::PgPool;
 use tokio::sync::{Notify, OnceCell};
@@ -14,7 +15,6 @@ use crate::error::DistributionError;
 use crate::lease::Leases;
 use crate::limit::Limits;
 use crate::notice::Mailer;
-use crate::push::deliver::Daemon;
 use crate::seal::Seal;
 use crate::settings::Settings;
 use crate::sign_in::SignIns;
@@ -52,8 +52,8 @@ pub(crate) struct Inner {
     pub(crate) mailer: Mailer,
     /// Which business day each property was rolled over to.
     pub(crate) rolled: Rolled,
-    /// Who pushes, and since when.
-    pub(crate) daemon: OnceCell<Daemon>,
+    /// Since when this process pushes: nothing rises before a poll begun after it.
+    pub(crate) pushes_since: OnceCell<Timestamp>,
     /// Asks a loop to look at once.
     pub(crate) wakes: Wakes,
     /// Ends every loop; what is in hand is finished.
@@ -102,7 +102,7 @@ impl Distribution {
                 sign_ins: SignIns::default(),
                 mailer,
                 rolled: Rolled::default(),
-                daemon: OnceCell::new(),
+                pushes_since: OnceCell::new(),
                 wakes: Wakes::default(),
                 cancel: CancellationToken::new(),
                 tasks: TaskTracker::new(),

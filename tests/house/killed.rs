@@ -1,6 +1,5 @@
 //! Killed at random moments, ten times the daemon and ten times its Postgres: nothing that anybody
-//! was told
-//! is lost, nothing is counted twice, and when the world is quiet every channel shows what is free.
+//! was told is lost, nothing is counted twice, and when the world is quiet every channel shows what is free.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
@@ -195,7 +194,6 @@ async fn open(stage: &Stage, sandbox: &Sandbox) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs two minutes of a quiet machine: beside others it did not come to rest once"]
 async fn ten_kills_of_the_daemon_and_ten_of_postgres_lose_nothing_and_count_nothing_twice() {
     let data_dir = temporary_state_dir("killed").expect("a folder");
     let port = free_port();

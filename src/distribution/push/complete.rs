@@ -9,7 +9,7 @@ use keyrack_model::ari::AriCell;
 use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::push::batch::{Batch, batches};
-use crate::push::deliver::{Daemon, Round, narrowed, send};
+use crate::push::deliver::{Round, narrowed, send};
 use crate::push::look::Listener;
 use crate::push::plan::{self, Pick};
 use crate::sign_in::Login;
@@ -26,7 +26,6 @@ pub(crate) fn is_wanted(turn: &Turn, listener: &Listener) -> bool {
 /// Tells a complete set where one is wanted or where something changed.
 pub(crate) async fn round(
     distribution: &Distribution,
-    daemon: Daemon,
     turn: &mut Turn,
     listener: &Listener,
     login: &mut Login,
@@ -67,7 +66,7 @@ pub(crate) async fn round(
         return Ok(Round::Nothing);
     };
     let (batch, picks) = narrowed(batch, &picks);
-    let round = send(distribution, daemon, turn, listener, login, picks, batch).await?;
+    let round = send(distribution, turn, listener, login, picks, batch).await?;
     if round == Round::More {
         forget_wish(distribution, turn).await?;
     }

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use keyrack_model::adapter::Demand;
 use keyrack_model::channel::{AccountState, Capabilities};
 use tokio::time::Instant;
-use uuid::Uuid;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
@@ -24,15 +23,6 @@ use crate::sign_in::{self, Login};
 use crate::store::push_health::Failure;
 use crate::store::push_state::{Release, Turn};
 use crate::store::{mark, push_health, push_state, retired_code, transaction};
-
-/// A daemon that pushes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Daemon {
-    /// Names its claims.
-    pub(crate) id: Uuid,
-    /// Nothing rises before a poll begun after this.
-    pub(crate) started_at: Timestamp,
-}
 
 /// What a look at an account brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +38,10 @@ pub(crate) enum Round {
 /// Takes an account's turn to its end and gives it back.
 pub(crate) async fn turn(
     distribution: &Distribution,
-    daemon: Daemon,
+    started_at: Timestamp,
     mut turn: Turn,
 ) -> Result<(), DistributionError> {
-    let release = match work(distribution, daemon, &mut turn).await {
+    let release = match work(distribution, started_at, &mut turn).await {
         Ok(release) => release,
         Err(error) => {
             tracing::warn!(account.id = %turn.bell.account, error = %error.chain(),
@@ -60,12 +50,12 @@ pub(crate) async fn turn(
             Release::default()
         }
     };
-    push_state::release(&distribution.inner.pool, &turn, daemon.id, release).await
+    push_state::release(&distribution.inner.pool, &turn, release).await
 }
 
 async fn work(
     distribution: &Distribution,
-    daemon: Daemon,
+    started_at: Timestamp,
     turn: &mut Turn,
 ) -> Result<Release, DistributionError> {
     let resting = Release {
@@ -75,7 +65,6 @@ async fn work(
     let mut login: Option<Login> = None;
     let mut has_permit = false;
     for _ in 0..ROUNDS_MAX {
-        let started_at = daemon.started_at;
         let found = look::account(distribution, turn.bell, started_at, turn.last_failed_at).await?;
         let Some(listener) = found else {
             tracing::info!(account.id = %turn.bell.account, "marks of an account that is gone");
@@ -98,15 +87,7 @@ async fn work(
                 }
             },
         };
-        let round = round(
-            distribution,
-            daemon,
-            turn,
-            &listener,
-            login,
-            &mut has_permit,
-        )
-        .await?;
+        let round = round(distribution, turn, &listener, login, &mut has_permit).await?;
         let release = |at_once| Release {
             at_once,
             settle_seconds: (!listener.capabilities.is_polled)
@@ -128,7 +109,6 @@ async fn work(
 
 async fn round(
     distribution: &Distribution,
-    daemon: Daemon,
     turn: &mut Turn,
     listener: &Listener,
     login: &mut Login,
@@ -141,7 +121,7 @@ async fn round(
         return retire::close(distribution, turn, listener, login, &retired).await;
     }
     if complete::is_wanted(turn, listener) {
-        return complete::round(distribution, daemon, turn, listener, login).await;
+        return complete::round(distribution, turn, listener, login).await;
     }
     let marks = look::due(distribution, listener).await?;
     if marks.is_empty() {
@@ -165,7 +145,7 @@ async fn round(
         }
     }
     *has_permit = false;
-    send(distribution, daemon, turn, listener, login, picks, batch).await
+    send(distribution, turn, listener, login, picks, batch).await
 }
 
 /// Waits for the quota; says whether that took long enough for numbers to change.
@@ -242,22 +222,13 @@ pub(crate) fn narrowed(mut batch: Batch, picks: &[Pick]) -> (Batch, Vec<Pick>) {
 /// Sends a message and writes what came of it.
 pub(crate) async fn send(
     distribution: &Distribution,
-    daemon: Daemon,
     turn: &Turn,
     listener: &Listener,
     login: &mut Login,
     picks: Vec<Pick>,
     batch: Batch,
 ) -> Result<Round, DistributionError> {
-    let begun = settle::begin(
-        distribution,
-        daemon.id,
-        turn,
-        &listener.account,
-        picks,
-        batch,
-    )
-    .await?;
+    let begun = settle::begin(distribution, turn, &listener.account, picks, batch).await?;
     let Some(sending) = begun else {
         return Ok(Round::Stopped);
     };

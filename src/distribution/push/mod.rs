@@ -18,9 +18,10 @@ mod settle;
 pub(crate) mod urgency;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use keyrack_model::id::ConnectionId;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -28,7 +29,7 @@ use uuid::Uuid;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
-use crate::push::deliver::Daemon;
+use crate::store::push_state::Turn;
 use crate::store::{self, clock, push_state};
 
 /// Runs until the engine stops, and waits for what is in flight.
@@ -58,34 +59,30 @@ pub(crate) async fn run(distribution: Distribution) {
 /// Failures of the database.
 pub async fn drain(distribution: &Distribution) -> Result<(), DistributionError> {
     crate::feed::drain(distribution).await?;
-    let daemon = daemon(distribution).await?;
+    let since = pushes_since(distribution).await?;
     let pool = &distribution.inner.pool;
     push_state::wake_polled(pool).await?;
     let lease = distribution.inner.settings.push_lease_seconds.max(60);
-    while let Some(turn) = push_state::claim(pool, daemon.id, lease, &[]).await? {
-        deliver::turn(distribution, daemon, turn).await?;
+    while let Some(turn) = push_state::claim(pool, lease, &[]).await? {
+        deliver::turn(distribution, since, turn).await?;
     }
     Ok(())
 }
 
-/// Who we are, since when: asked of the database once.
-pub(crate) async fn daemon(distribution: &Distribution) -> Result<Daemon, DistributionError> {
+/// Since when this process pushes: asked of the database once.
+async fn pushes_since(distribution: &Distribution) -> Result<Timestamp, DistributionError> {
     let inner = &distribution.inner;
-    let daemon = inner.daemon.get_or_try_init(|| async {
-        Ok::<Daemon, DistributionError>(Daemon {
-            id: Uuid::now_v7(),
-            started_at: clock::now(&inner.pool).await?,
-        })
-    });
-    daemon.await.copied()
+    let since = inner
+        .pushes_since
+        .get_or_try_init(|| clock::now(&inner.pool));
+    since.await.copied()
 }
 
 /// The turns under way.
 #[derive(Default)]
 struct Pusher {
     turns: JoinSet<()>,
-    /// Turns per connection, so that one quota holds up nobody else.
-    busy: Busy,
+    hands: Hands,
     renewed_at: Option<Instant>,
     woken_at: Option<Instant>,
 }
@@ -94,93 +91,92 @@ impl Pusher {
     /// Takes turns until no more are due or all hands are full.
     async fn fill(&mut self, distribution: &Distribution) -> Result<(), DistributionError> {
         let inner = &distribution.inner;
-        let daemon = daemon(distribution).await?;
-        self.keep(distribution, daemon).await?;
+        let since = pushes_since(distribution).await?;
+        self.keep(distribution).await?;
         while self.turns.try_join_next().is_some() {}
         while self.turns.len() < inner.settings.pushes_parallel_max.max(1) {
             let full = self
-                .busy
+                .hands
                 .full(inner.settings.pushes_per_connection_max.max(1));
             let lease = inner.settings.push_lease_seconds;
-            let claimed = push_state::claim(&inner.pool, daemon.id, lease, &full).await?;
+            let claimed = push_state::claim(&inner.pool, lease, &full).await?;
             let Some(turn) = claimed else { break };
-            let guard = self.busy.enter(turn.bell.connection);
+            let in_hand = self.hands.take(&turn);
             let distribution = distribution.clone();
             self.turns.spawn(async move {
                 let account = turn.bell.account;
-                if let Err(error) = deliver::turn(&distribution, daemon, turn).await {
+                if let Err(error) = deliver::turn(&distribution, since, turn).await {
                     tracing::warn!(account.id = %account, error = %error.chain(),
                                    "a turn was not given back: its lease runs out");
                 }
-                drop(guard);
+                drop(in_hand);
             });
         }
         Ok(())
     }
 
-    /// Lengthens the leases in hand, and wakes who waited for a poll.
-    async fn keep(
-        &mut self,
-        distribution: &Distribution,
-        daemon: Daemon,
-    ) -> Result<(), DistributionError> {
+    /// Lengthens the leases in hand, and wakes who waited for a poll. What fails is tried again
+    /// at the next look, and no turn is taken before.
+    async fn keep(&mut self, distribution: &Distribution) -> Result<(), DistributionError> {
         let inner = &distribution.inner;
         let lease = inner.settings.push_lease_seconds;
         let a_third = Duration::from_secs(lease.into()) / 3;
         if self.renewed_at.is_none_or(|at| at.elapsed() >= a_third) {
+            push_state::renew(&inner.pool, &self.hands.claims(), lease).await?;
             self.renewed_at = Some(Instant::now());
-            push_state::renew(&inner.pool, daemon.id, lease).await?;
         }
         if self.woken_at.is_none_or(|at| at.elapsed() >= PAUSE) {
-            self.woken_at = Some(Instant::now());
             push_state::wake_polled(&inner.pool).await?;
+            self.woken_at = Some(Instant::now());
         }
         Ok(())
     }
 }
 
-/// How many turns each connection has.
+/// The turns that this process has in hand: claims, each with its connection, so that one quota
+/// holds up nobody else.
 #[derive(Clone, Default)]
-struct Busy {
-    turns: Arc<Mutex<HashMap<ConnectionId, usize>>>,
+struct Hands {
+    turns: Arc<Mutex<HashMap<Uuid, ConnectionId>>>,
 }
 
-impl Busy {
+impl Hands {
+    fn turns(&self) -> MutexGuard<'_, HashMap<Uuid, ConnectionId>> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Connections with `most` turns or more.
     fn full(&self, most: usize) -> Vec<ConnectionId> {
-        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = turns.iter().filter(|(_, count)| **count >= most);
-        full.map(|(connection, _)| *connection).collect()
+        let mut counts: HashMap<ConnectionId, usize> = HashMap::new();
+        for connection in self.turns().values() {
+            *counts.entry(*connection).or_default() += 1;
+        }
+        counts.retain(|_, count| *count >= most);
+        counts.into_keys().collect()
     }
 
-    fn enter(&self, connection: ConnectionId) -> BusyGuard {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        *turns.entry(connection).or_default() += 1;
-        BusyGuard {
-            busy: self.clone(),
-            connection,
+    fn claims(&self) -> Vec<Uuid> {
+        self.turns().keys().copied().collect()
+    }
+
+    fn take(&self, turn: &Turn) -> InHand {
+        self.turns().insert(turn.claim, turn.bell.connection);
+        InHand {
+            hands: self.clone(),
+            claim: turn.claim,
         }
     }
 }
 
-/// A turn of a connection, until dropped.
-struct BusyGuard {
-    busy: Busy,
-    connection: ConnectionId,
+/// A turn in hand, until dropped.
+struct InHand {
+    hands: Hands,
+    claim: Uuid,
 }
 
-impl Drop for BusyGuard {
+impl Drop for InHand {
     fn drop(&mut self) {
-        let mut turns = self
-            .busy
-            .turns
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = turns.get_mut(&self.connection) {
-            *count -= 1;
-            if *count == 0 {
-                turns.remove(&self.connection);
-            }
-        }
+        self.hands.turns().remove(&self.claim);
     }
 }
 

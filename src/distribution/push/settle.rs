@@ -33,8 +33,6 @@ pub(crate) struct Sending {
     pub(crate) account: Account,
     /// The turn that allows it.
     pub(crate) turn: Turn,
-    /// Whose turn it is.
-    pub(crate) daemon: uuid::Uuid,
     /// The cells; the sources of the batch are indices into them.
     pub(crate) picks: Vec<Pick>,
     /// What is rendered.
@@ -50,14 +48,13 @@ pub(crate) struct Sending {
 /// Writes what is about to be told, before it is: a crash then leaves doubt and never a lie.
 pub(crate) async fn begin(
     distribution: &Distribution,
-    daemon: uuid::Uuid,
     turn: &Turn,
     account: &Account,
     picks: Vec<Pick>,
     batch: Batch,
 ) -> Result<Option<Sending>, DistributionError> {
     let mut tx = store::transaction::begin(&distribution.inner.pool).await?;
-    if !push_state::is_ours(&mut tx, account.id, daemon).await? {
+    if !push_state::is_ours(&mut tx, turn).await? {
         return Ok(None);
     }
     let (cells, spans) = (picks.len(), batch.push.spans.len());
@@ -73,7 +70,6 @@ pub(crate) async fn begin(
     Ok(Some(Sending {
         account: account.clone(),
         turn: turn.clone(),
-        daemon,
         picks,
         batch,
         attempt,
@@ -114,7 +110,7 @@ pub(crate) async fn settle(
     let trace = verdict(answer).and_then(|verdict| verdict.trace.as_deref());
     let now = push_attempt::end(&mut tx, sending.attempt, word, why, trace, duration_ms).await?;
     let account = sending.account.id;
-    if !push_state::is_ours(&mut tx, account, sending.daemon).await? {
+    if !push_state::is_ours(&mut tx, &sending.turn).await? {
         mark_anew(&mut tx, sending).await?;
         store::transaction::commit(tx).await?;
         tracing::warn!(account.id = %account, "the turn was lost while a message was under way");

@@ -52,6 +52,8 @@ pub(crate) async fn ring(conn: &mut PgConnection, bells: &[Bell]) -> Result<(), 
 pub(crate) struct Turn {
     /// Whose.
     pub(crate) bell: Bell,
+    /// Names this turn and no other: a turn that lapsed and is taken again is another turn.
+    pub(crate) claim: Uuid,
     /// Rings heard so far.
     pub(crate) rung: i64,
     /// Failures in a row.
@@ -66,6 +68,7 @@ pub(crate) struct Turn {
 
 #[derive(sqlx::FromRow)]
 struct TurnRow {
+    claimed_by: Uuid,
     account_id: i64,
     property_id: i64,
     connection_id: i64,
@@ -84,6 +87,7 @@ impl From<TurnRow> for Turn {
                 property: PropertyId(row.property_id),
                 connection: ConnectionId(row.connection_id),
             },
+            claim: row.claimed_by,
             rung: row.rung,
             failures: u32::try_from(row.failures).unwrap_or(0),
             last_failed_at: row.last_failed_at.map(|at| at.to_jiff()),
@@ -96,7 +100,6 @@ impl From<TurnRow> for Turn {
 /// Takes the turn that is due longest, unless its connection is among `busy`.
 pub(crate) async fn claim(
     db: impl PgExecutor<'_>,
-    daemon: Uuid,
     lease_seconds: u32,
     busy: &[ConnectionId],
 ) -> Result<Option<Turn>, DistributionError> {
@@ -112,10 +115,10 @@ pub(crate) async fn claim(
                    and connection_id <> all($3)
              order by next_at limit 1
              for update skip locked)
-         returning account_id, property_id, connection_id, rung, failures, last_failed_at,
+         returning claimed_by, account_id, property_id, connection_id, rung, failures, last_failed_at,
                    complete_wanted_at, clock.now",
     )
-    .bind(daemon)
+    .bind(Uuid::now_v7())
     .bind(seconds(lease_seconds))
     .bind(busy)
     .fetch_optional(db)
@@ -124,18 +127,19 @@ pub(crate) async fn claim(
     Ok(row.map(Turn::from))
 }
 
-/// Lengthens the leases of every turn that this daemon holds.
+/// Lengthens the leases of turns that are under way. One that ended without being given back, since
+/// the database was away just then, must not be among `claims`: its lease has to run out.
 pub(crate) async fn renew(
     db: impl PgExecutor<'_>,
-    daemon: Uuid,
+    claims: &[Uuid],
     lease_seconds: u32,
 ) -> Result<(), DistributionError> {
     sqlx::query(
         "update push_state set claimed_until = clock.now + $2 * interval '1 second'
          from (select ledger_now() as now) clock
-         where claimed_by = $1",
+         where claimed_by = any($1)",
     )
-    .bind(daemon)
+    .bind(claims)
     .bind(seconds(lease_seconds))
     .execute(db)
     .await
@@ -143,17 +147,16 @@ pub(crate) async fn renew(
     Ok(())
 }
 
-/// Whether the turn is still this daemon's; the row stays locked until the transaction ends.
+/// Whether the turn is still the one that holds its account; the row stays locked until the transaction ends.
 pub(crate) async fn is_ours(
     conn: &mut PgConnection,
-    account: AccountId,
-    daemon: Uuid,
+    turn: &Turn,
 ) -> Result<bool, DistributionError> {
     let row: Option<i64> = sqlx::query_scalar(
         "select account_id from push_state where account_id = $1 and claimed_by = $2 for update",
     )
-    .bind(account.0)
-    .bind(daemon)
+    .bind(turn.bell.account.0)
+    .bind(turn.claim)
     .fetch_optional(conn)
     .await
     .map_err(DistributionError::while_doing("looking at a turn"))?;
@@ -178,7 +181,6 @@ pub(crate) struct Release {
 pub(crate) async fn release(
     db: impl PgExecutor<'_>,
     turn: &Turn,
-    daemon: Uuid,
     release: Release,
 ) -> Result<(), DistributionError> {
     sqlx::query(
@@ -208,7 +210,7 @@ pub(crate) async fn release(
          where state.account_id = $1 and state.claimed_by = $2",
     )
     .bind(turn.bell.account.0)
-    .bind(daemon)
+    .bind(turn.claim)
     .bind(turn.rung)
     .bind(release.at_once)
     .bind(release.settle_seconds.map(seconds))

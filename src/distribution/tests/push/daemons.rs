@@ -79,17 +79,58 @@ async fn two_feeds_read_every_entry_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_loops_tell_a_booking_quickly_and_end_in_time() {
+async fn a_turn_that_ended_while_the_database_was_away_is_taken_again() {
     let house = House::live().await;
-    let running = Distribution::start(
+    house.portal.answers([Answer {
+        delay_ms: 300,
+        ..Answer::ok()
+    }]);
+    let running = started(&house, 1).await;
+    house.book(house.double, 3, 4, 1).await;
+    house.portal.hears(1).await;
+    // Neither the answer nor the end of the turn can be written.
+    rename(&house, "push_state", "push_state_away").await;
+    tokio::time::sleep(Duration::from_millis(800)).await;
+    rename(&house, "push_state_away", "push_state").await;
+    tokio::time::timeout(Duration::from_secs(10), house.portal.hears(2))
+        .await
+        .expect("it is told again within ten seconds");
+    running.stop().await;
+    let told = house.portal.told();
+    assert!(
+        told.iter().all(|told| told.contains("DBL 03-03..03-04 4")),
+        "{told:?}"
+    );
+}
+
+async fn rename(house: &House, from: &str, to: &str) {
+    let sql = format!("alter table {from} rename to {to}");
+    sqlx::query(sqlx::AssertSqlSafe(sql))
+        .execute(&house.pool)
+        .await
+        .unwrap();
+}
+
+/// The loops of a daemon whose turns last `lease_seconds` when nobody gives them back.
+async fn started(house: &House, lease_seconds: u32) -> Distribution {
+    Distribution::start(
         house.ledger.clone(),
         house.pool.clone(),
         house.distribution.channels().clone(),
         keyrack_distribution::seal::Seal::new(&"07".repeat(32).into()).unwrap(),
-        crate::house::settings(),
+        keyrack_distribution::settings::Settings {
+            push_lease_seconds: lease_seconds,
+            ..crate::house::settings()
+        },
     )
     .await
-    .unwrap();
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_loops_tell_a_booking_quickly_and_end_in_time() {
+    let house = House::live().await;
+    let running = started(&house, 15).await;
     house.book(house.double, 3, 4, 1).await;
     let mut waited = 0;
     while house.portal.shows("DBL", march(3)) != 4 {
