@@ -37,7 +37,7 @@ async fn look(pool: &PgPool) -> Result<Vec<Count>, sqlx::Error> {
         "select property.code as property, room_type.code as room_type, room_type.rooms,
                 count(distinct reservation.reservation_id) as held,
                 count(distinct reservation.reservation_id)
-                    filter (where hold_dead_at <= ledger_now()) as ghosts
+                    filter (where hold_dead_at <= (select ledger_now())) as ghosts
          from reservation
          join property using (property_id)
          join room_stay using (property_id, reservation_id)

@@ -1,5 +1,6 @@
 //! Killed at random moments, ten times the daemon and ten times its Postgres: nothing that anybody
-//! was told is lost, nothing is counted twice, and when the world is quiet every channel shows what is free.
+//! was told is lost, nothing is counted twice, and when the world is quiet every channel shows what
+//! is free.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;

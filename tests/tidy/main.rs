@@ -8,6 +8,7 @@
 mod borders;
 mod channels;
 mod finding;
+mod instants;
 mod keys;
 mod names;
 mod parents;
@@ -90,4 +91,9 @@ fn rule_10_the_default_configuration_and_the_settings_have_the_same_keys() {
 #[test]
 fn rule_11_the_project_speaks_of_itself_alone() {
     holds(words::check);
+}
+
+#[test]
+fn rule_12_a_query_asks_for_the_time_once() {
+    holds(instants::check);
 }

@@ -349,7 +349,8 @@ pub(crate) async fn unfinished(
         "select message_id
          from channel_message
          where direction = 'in' and status = 'received' and not is_cut
-           and coalesce(repeated_at, received_at) < ledger_now() - $1::bigint * interval '1 second'
+           and coalesce(repeated_at, received_at)
+               < (select ledger_now()) - $1::bigint * interval '1 second'
          order by coalesce(repeated_at, received_at), message_id
          limit 200",
     )
@@ -374,7 +375,8 @@ pub(crate) async fn purge(
          where message_id in (
              select message_id
              from channel_message
-             where received_at < ledger_now() - $1::bigint * interval '1 day' and not is_unmapped
+             where received_at < (select ledger_now()) - $1::bigint * interval '1 day'
+                   and not is_unmapped
              order by received_at
              limit $2)",
     )

@@ -125,7 +125,7 @@ pub(crate) async fn claim(
          set due_at = ledger_now() + $2::bigint * interval '1 second', attempt = attempt + 1
          where notice_id in (
              select notice_id from notice
-             where sent_at is null and due_at <= ledger_now()
+             where sent_at is null and due_at <= (select ledger_now())
              order by due_at
              limit $1
              for update skip locked)
@@ -197,7 +197,8 @@ pub(crate) async fn list(
 /// Takes away notices that were not raised again for so many days.
 pub(crate) async fn purge(pool: &PgPool, days: u32) -> Result<u64, DistributionError> {
     let done = sqlx::query(
-        "delete from notice where last_raised_at < ledger_now() - $1::bigint * interval '1 day'",
+        "delete from notice
+         where last_raised_at < (select ledger_now()) - $1::bigint * interval '1 day'",
     )
     .bind(i64::from(days))
     .execute(pool)

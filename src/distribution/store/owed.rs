@@ -119,7 +119,7 @@ pub(crate) async fn owed(
     let rows: Vec<(i64, i64, String, i64, Option<String>)> = sqlx::query_as(
         "select connection_id, account_id, reference, message_id, last_error
          from unacknowledged
-         where recorded_at <= ledger_now() - $1::bigint * interval '1 second'
+         where recorded_at <= (select ledger_now()) - $1::bigint * interval '1 second'
          order by recorded_at
          limit $2",
     )

@@ -107,7 +107,7 @@ pub(crate) async fn due(
     let rows: Vec<(i64, String)> = sqlx::query_as(
         "select connection_id, goal
          from poll_state
-         where due_at <= ledger_now()
+         where due_at <= (select ledger_now())
          order by due_at
          limit $1",
     )
@@ -266,7 +266,7 @@ pub(crate) async fn failing(
                 extract(epoch from ledger_now() - failing_since)::bigint as failing_seconds,
                 last_error
          from poll_state
-         where failing_since <= ledger_now() - $1::bigint * interval '1 second'
+         where failing_since <= (select ledger_now()) - $1::bigint * interval '1 second'
          order by connection_id, goal",
     )
     .bind(i64::from(seconds))

@@ -115,8 +115,8 @@ pub(crate) async fn claim(
                    and connection_id <> all($3)
              order by next_at limit 1
              for update skip locked)
-         returning claimed_by, account_id, property_id, connection_id, rung, failures, last_failed_at,
-                   complete_wanted_at, clock.now",
+         returning claimed_by, account_id, property_id, connection_id, rung, failures,
+                   last_failed_at, complete_wanted_at, clock.now",
     )
     .bind(Uuid::now_v7())
     .bind(seconds(lease_seconds))
@@ -127,8 +127,8 @@ pub(crate) async fn claim(
     Ok(row.map(Turn::from))
 }
 
-/// Lengthens the leases of turns that are under way. One that ended without being given back, since
-/// the database was away just then, must not be among `claims`: its lease has to run out.
+/// Lengthens the leases of turns that are under way. One that ended without being given back,
+/// since the database was away just then, must not be among `claims`: its lease has to run out.
 pub(crate) async fn renew(
     db: impl PgExecutor<'_>,
     claims: &[Uuid],
@@ -147,7 +147,8 @@ pub(crate) async fn renew(
     Ok(())
 }
 
-/// Whether the turn is still the one that holds its account; the row stays locked until the transaction ends.
+/// Whether the turn is still the one that holds its account; the row stays locked until the
+/// transaction ends.
 pub(crate) async fn is_ours(
     conn: &mut PgConnection,
     turn: &Turn,

@@ -185,7 +185,7 @@ pub(crate) async fn of_day(
          where s.property_id = $1 and s.departure >= $2 and s.arrival <= $2
            and not s.is_given_back
            and r.status in ('held', 'confirmed', 'checked_in', 'completed')
-           and (r.status <> 'held' or r.hold_dead_at > ledger_now())
+           and (r.status <> 'held' or r.hold_dead_at > (select ledger_now()))
          union all
          select s.reservation_id, r.status, s.arrival, s.departure, s.quantity, 0
          from reservation r join room_stay s using (property_id, reservation_id)

@@ -14,7 +14,7 @@ pub(crate) async fn purge(
         "delete from idempotency_key
          where (scope, key) in (
              select scope, key from idempotency_key
-             where created_at < ledger_now() - $1::bigint * interval '1 hour'
+             where created_at < (select ledger_now()) - $1::bigint * interval '1 hour'
              order by created_at
              limit $2)",
     )

@@ -224,7 +224,7 @@ pub(crate) async fn dead_holds(
              least(s.taken_until, $3::date)::timestamp - interval '1 day',
              interval '1 day'
          ) as n (night)
-         where r.property_id = $1 and r.status = 'held' and r.hold_dead_at <= ledger_now()
+         where r.property_id = $1 and r.status = 'held' and r.hold_dead_at <= (select ledger_now())
            and not s.is_given_back and part.room_type_id is not null
          group by 1, 2",
     )

@@ -307,7 +307,7 @@ pub(crate) async fn dead_holds(
 ) -> Result<Vec<ReservationKey>, LedgerError> {
     let rows = sqlx::query(
         "select property_id, reservation_id from reservation
-          where property_id = any($1) and status = 'held' and hold_dead_at <= ledger_now()
+          where property_id = any($1) and status = 'held' and hold_dead_at <= (select ledger_now())
           order by hold_dead_at limit $2",
     )
     .bind(properties.iter().map(|id| id.0).collect::<Vec<_>>())
@@ -327,7 +327,7 @@ pub(crate) async fn properties_with_dead_holds(
 ) -> Result<Vec<(PropertyId, i64)>, LedgerError> {
     let rows: Vec<(i64, i64)> = sqlx::query_as(
         "select property_id, extract(epoch from ledger_now() - min(hold_dead_at))::bigint
-           from reservation where status = 'held' and hold_dead_at <= ledger_now()
+           from reservation where status = 'held' and hold_dead_at <= (select ledger_now())
           group by property_id order by 2 desc",
     )
     .fetch_all(pool)

@@ -15,7 +15,7 @@ select ledger_now() as now,
   from (select array_agg(q.property_id) as ids, array_agg(q.rules_version) as versions,
                array_agg(exists (select from reservation h
                                   where h.property_id = q.property_id and h.status = 'held'
-                                    and h.hold_dead_at <= ledger_now())) as dead
+                                    and h.hold_dead_at <= (select ledger_now()))) as dead
           from property q where q.property_id = any($1::bigint[])) p,
        (select array_agg(n.property_id) as property, array_agg(n.room_type_id) as room_type,
                array_agg(n.stay_date) as stay_date, array_agg(n.version) as version,
