@@ -71,12 +71,10 @@ impl Plain {
         }
         sqlx::query(
             "insert into plain_reservation (property_id, reservation_id, number, status, source,
-            hold_until,
-                    hold_dead_at, booked_at, created_at, updated_at, detail, room_type_id,
-                    arrival, departure, quantity)
-             values ($1, $2, nextval('reservation_number'), 'held', 'web', ledger_now() + interval
-             '1 day',
-                     ledger_now() + interval '1 day', ledger_now(), ledger_now(), ledger_now(),
+                    hold_until, hold_dead_at, booked_at, created_at, updated_at, detail,
+                    room_type_id, arrival, departure, quantity)
+             values ($1, $2, nextval('reservation_number'), 'held', 'web',
+                     now() + interval '1 day', now() + interval '1 day', now(), now(), now(),
                      '{}', $3, $4, $5, 1)",
         )
         .bind(property)
@@ -88,10 +86,9 @@ impl Plain {
         .await?;
         sqlx::query(
             "insert into plain_entry (property_id, command_id, line, reservation_id, version,
-            kind, room_type_id,
-                    night_from, night_until, quantity, from_pool, to_pool, actor, at)
-             values ($1, $2, 0, $3, 1, 'held', $4, $5, $6, 1, 'free', 'held', 'key:1',
-             ledger_now())",
+                    kind, room_type_id, night_from, night_until, quantity, from_pool, to_pool,
+                    actor, at)
+             values ($1, $2, 0, $3, 1, 'held', $4, $5, $6, 1, 'free', 'held', 'key:1', now())",
         )
         .bind(property)
         .bind(Uuid::now_v7())
