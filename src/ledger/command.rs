@@ -114,8 +114,13 @@ pub enum Command {
         /// Which.
         reservation: ReservationId,
     },
-    /// Out of order and overbooking limit of nights.
-    SetNights(NightChange),
+    /// Out of order and overbooking limit of nights: all of the changes, in order, or none.
+    SetNights {
+        /// One after the other: a later one starts from what the earlier ones made.
+        changes: Vec<NightChange>,
+        /// Says what would happen and does nothing.
+        dry_run: bool,
+    },
     /// The physical count of nights: a room type was made, grew, shrank, or the horizon moved.
     SetPhysical {
         /// Of which type.
@@ -278,8 +283,6 @@ pub struct NightChange {
     pub overbooking_limit: Option<i32>,
     /// Why.
     pub reason: Option<String>,
-    /// Says what would happen and does nothing.
-    pub dry_run: bool,
 }
 
 /// The answer to a command that was carried out. Kept for its idempotency key.

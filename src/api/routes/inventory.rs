@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
-use keyrack_ledger::command::{Asked, By, Command, NightChange, Receipt};
+use keyrack_ledger::command::{Asked, Command, NightChange};
 use keyrack_ledger::inventory::{self, NightLine};
 use keyrack_model::stay::StayRange;
 use serde::{Deserialize, Serialize};
@@ -30,11 +30,11 @@ pub fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(availability))
 }
 
-/// Changes over nights, carried out in order.
+/// Changes over nights: all of them, in order, or none.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct InventoryBody {
-    /// At most 100.
+    /// At most 100, over 20,000 nights together. A later value starts from what the earlier made.
     values: Vec<InventoryValue>,
 }
 
@@ -81,45 +81,18 @@ async fn set(
 ) -> Result<Json<InventoryView>, Problem> {
     let house = &at.house;
     let changes = changes(house, body.value).await?;
-    let by = Arc::new(at.caller.by());
-    let mut short = Vec::new();
-    // All are tried before the first is carried out, so that a wrong one stops all.
-    if dry_run || changes.len() > 1 {
-        for (index, change) in changes.iter().enumerate() {
-            let tried = NightChange {
-                dry_run: true,
-                ..change.clone()
-            };
-            let receipt = ask(&state, house, &by, tried, index).await?;
-            short.extend(receipt.short);
-        }
-    }
-    if !dry_run {
-        short.clear();
-        for (index, change) in changes.into_iter().enumerate() {
-            let receipt = ask(&state, house, &by, change, index).await?;
-            short.extend(receipt.short);
-        }
-    }
-    let short = short_nights(house, short).await?;
-    Ok(Json(InventoryView { dry_run, short }))
-}
-
-async fn ask(
-    state: &ApiState,
-    house: &House,
-    by: &Arc<By>,
-    change: NightChange,
-    index: usize,
-) -> Result<Receipt, Problem> {
-    let command = Command::SetNights(change);
-    let asked = Asked::new(house.id, Arc::clone(by), command);
+    let command = Command::SetNights { changes, dry_run };
+    let asked = Asked::new(house.id, Arc::new(at.caller.by()), command);
     match state.ledger().ask(asked).await? {
-        Ok(receipt) => Ok(receipt),
+        Ok(receipt) => {
+            let short = short_nights(house, receipt.short).await?;
+            Ok(Json(InventoryView { dry_run, short }))
+        }
         Err(refusal) => {
             let mut problem = house.refused(refusal).await;
             for error in &mut problem.errors {
-                error.pointer = format!("/values/{index}{}", error.pointer);
+                // The ledger names the change and what is wrong in it: `/3/out_of_order`.
+                error.pointer = format!("/values{}", error.pointer);
             }
             Err(problem)
         }
@@ -130,6 +103,14 @@ async fn changes(house: &House, body: InventoryBody) -> Result<Vec<NightChange>,
     let values = body.values;
     if !(1..=VALUES_MAX).contains(&values.len()) {
         return Err(Problem::invalid("/values", format!("1 to {VALUES_MAX}")));
+    }
+    let nights = |value: &InventoryValue| {
+        let nights = StayRange::new(value.from.0, value.to.0);
+        nights.map_or(0, StayRange::length)
+    };
+    if values.iter().map(nights).sum::<i32>() > NIGHTS_MAX {
+        let words = format!("{NIGHTS_MAX} nights together at most: send it in parts");
+        return Err(Problem::invalid("/values", words));
     }
     let known = |names: &Names| {
         let known = |value: &InventoryValue| names.room_types.id(&value.room_type).is_some();
@@ -160,7 +141,6 @@ async fn changes(house: &House, body: InventoryBody) -> Result<Vec<NightChange>,
                 out_of_order: value.out_of_order,
                 overbooking_limit: value.overbooking_limit,
                 reason: value.reason,
-                dry_run: false,
             });
         }
     }
@@ -276,3 +256,6 @@ impl From<NightLine> for NightView {
 }
 
 const VALUES_MAX: usize = 100;
+
+/// Nights that one request changes at most: they are read, judged and written in one piece.
+const NIGHTS_MAX: i32 = 20_000;

@@ -70,7 +70,11 @@ impl Keys {
             | Command::Expire { reservation } => {
                 self.reservations.insert((property, *reservation));
             }
-            Command::SetNights(change) => self.nights(rules, change.room_type, change.nights),
+            Command::SetNights { changes, .. } => {
+                for change in changes {
+                    self.nights(rules, change.room_type, change.nights);
+                }
+            }
             Command::Review { room_type, nights }
             | Command::SetPhysical {
                 room_type, nights, ..

@@ -29,9 +29,56 @@ pub struct Physical<'a> {
 /// More rooms of one type than any hotel has: a typing error.
 const ROOMS_MAX: i32 = 100_000;
 
-/// Sets out of order (a fact, never refused for what is sold) and the overbooking limit.
-pub fn set_nights(draft: &mut Draft, property: PropertyId, change: &NightChange) -> Answer {
-    check_plain(draft, property, change.room_type)?;
+/// Sets out of order (a fact, never refused for what is sold) and overbooking limits: all of the
+/// changes, each on what the one before it made, or none. A refusal names the change's index.
+pub fn set_nights(
+    draft: &mut Draft,
+    property: PropertyId,
+    changes: &[NightChange],
+    dry_run: bool,
+) -> Answer {
+    let mut before = BTreeMap::new();
+    for (index, change) in changes.iter().enumerate() {
+        check_plain(draft, property, change.room_type).map_err(|refusal| at(index, refusal))?;
+        // All nights are read before the first is judged: those that are not there are born at once.
+        for (night, balance) in balances(draft, property, change.room_type, change.nights) {
+            before.insert((change.room_type, night), balance);
+        }
+    }
+    let mut after = before.clone();
+    let mut moved = Vec::new();
+    for (index, change) in changes.iter().enumerate() {
+        check_counts(change, &after).map_err(|refusal| at(index, refusal))?;
+        moved.push((set(change, &mut after), change.reason.clone()));
+    }
+    let short = shortened(&before, &after);
+    if dry_run {
+        moved.clear();
+    }
+    let mut nights = Vec::new();
+    for (moved, reason) in moved {
+        nights.extend(move_all(draft, property, "inventory_set", moved, reason));
+    }
+    Ok(told("inventory_set", nights, short))
+}
+
+/// Balances of nights, with the changes so far.
+type Balances = BTreeMap<(RoomTypeId, StayDate), NightBalance>;
+
+/// The refusal of one change of several.
+fn at(index: usize, refusal: Refusal) -> Refusal {
+    match refusal {
+        Refusal::Invalid(faults) => Refusal::Invalid(
+            faults
+                .into_iter()
+                .map(|(pointer, message)| (format!("/{index}{pointer}"), message))
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+fn check_counts(change: &NightChange, balances: &Balances) -> Result<(), Refusal> {
     for (value, pointer) in [
         (change.out_of_order, "/out_of_order"),
         (change.overbooking_limit, "/overbooking_limit"),
@@ -40,50 +87,41 @@ pub fn set_nights(draft: &mut Draft, property: PropertyId, change: &NightChange)
             return Err(Refusal::invalid(pointer, "a count of rooms, 0 or more"));
         }
     }
-    let before = balances(draft, property, change.room_type, change.nights);
-    if let (Some(count), Some((night, balance))) = (
-        change.out_of_order,
-        before
-            .iter()
-            .find(|(_, b)| change.out_of_order.is_some_and(|n| n > b.physical)),
-    ) {
-        let words = format!(
-            "{count} out of order, but {} rooms on {night}",
-            balance.physical
-        );
-        return Err(Refusal::invalid("/out_of_order", words));
+    let Some(count) = change.out_of_order else {
+        return Ok(());
+    };
+    for night in change.nights.nights() {
+        let rooms = balances[&(change.room_type, night)].physical;
+        if count > rooms {
+            let words = format!("{count} out of order, but {rooms} rooms on {night}");
+            return Err(Refusal::invalid("/out_of_order", words));
+        }
     }
-    let after = |balance: &NightBalance| {
-        NightBalance {
+    Ok(())
+}
+
+/// Carries a change out on the balances; says what it moves.
+fn set(change: &NightChange, balances: &mut Balances) -> Vec<Move> {
+    let mut out = BTreeMap::new();
+    let mut limit = BTreeMap::new();
+    for night in change.nights.nights() {
+        let Some(balance) = balances.get_mut(&(change.room_type, night)) else {
+            continue;
+        };
+        let is = NightBalance {
             out_of_order: change.out_of_order.unwrap_or(balance.out_of_order),
             overbooking_limit: change
                 .overbooking_limit
                 .unwrap_or(balance.overbooking_limit),
             ..*balance
-        }
-        .settled()
-    };
-    let short = short(change.room_type, &before, after);
-    let mut moved = Vec::new();
-    if !change.dry_run {
-        let mut out = BTreeMap::new();
-        let mut limit = BTreeMap::new();
-        for (night, balance) in &before {
-            let is = after(balance);
-            out.insert(*night, is.out_of_order - balance.out_of_order);
-            limit.insert(*night, is.overbooking_limit - balance.overbooking_limit);
-        }
-        moved = shifts(change.room_type, &out, Pool::Free, Pool::OutOfOrder);
-        moved.extend(shifts(change.room_type, &limit, Pool::Limit, Pool::Free));
+        };
+        out.insert(night, is.out_of_order - balance.out_of_order);
+        limit.insert(night, is.overbooking_limit - balance.overbooking_limit);
+        *balance = is.settled();
     }
-    Ok(carry_out(
-        draft,
-        property,
-        "inventory_set",
-        moved,
-        change.reason.clone(),
-        short,
-    ))
+    let mut moved = shifts(change.room_type, &out, Pool::Free, Pool::OutOfOrder);
+    moved.extend(shifts(change.room_type, &limit, Pool::Limit, Pool::Free));
+    moved
 }
 
 /// Sets the physical count. A cut that leaves a night short needs a force.
@@ -92,15 +130,18 @@ pub fn set_physical(draft: &mut Draft, property: PropertyId, change: &Physical<'
     if !(0..=ROOMS_MAX).contains(&change.rooms) {
         return Err(Refusal::invalid("/rooms", "a count of rooms, 0 or more"));
     }
-    let before = balances(draft, property, change.room_type, change.nights);
-    let after = |balance: &NightBalance| {
-        NightBalance {
+    let before: Balances = balances(draft, property, change.room_type, change.nights)
+        .into_iter()
+        .map(|(night, balance)| ((change.room_type, night), balance))
+        .collect();
+    let after = before.iter().map(|(key, balance)| {
+        let cut = NightBalance {
             physical: change.rooms,
             ..*balance
-        }
-        .settled()
-    };
-    let short = short(change.room_type, &before, after);
+        };
+        (*key, cut.settled())
+    });
+    let short = shortened(&before, &after.collect());
     let forced = change
         .force
         .is_some_and(|force| force.allow.contains(&Force::Oversell));
@@ -115,9 +156,10 @@ pub fn set_physical(draft: &mut Draft, property: PropertyId, change: &Physical<'
     }
     let mut moved = Vec::new();
     if !change.dry_run {
-        let rooms =
-            |(night, balance): &(StayDate, NightBalance)| (*night, change.rooms - balance.physical);
-        let delta = before.iter().map(rooms).collect();
+        let delta = before
+            .iter()
+            .map(|((_, night), balance)| (*night, change.rooms - balance.physical))
+            .collect();
         moved = shifts(change.room_type, &delta, Pool::Outside, Pool::Free);
     }
     let reason = change
@@ -178,16 +220,12 @@ fn balances(
         .collect()
 }
 
-/// Nights whose overdraft a change would raise.
-fn short(
-    room_type: RoomTypeId,
-    before: &[(StayDate, NightBalance)],
-    after: impl Fn(&NightBalance) -> NightBalance,
-) -> Vec<ShortNight> {
-    let falls_short = |(night, balance): &(StayDate, NightBalance)| {
-        let rooms = after(balance).oversold;
+/// Nights whose overdraft a change raises.
+fn shortened(before: &Balances, after: &Balances) -> Vec<ShortNight> {
+    let falls_short = |((room_type, night), balance): (&(RoomTypeId, StayDate), &NightBalance)| {
+        let rooms = after[&(*room_type, *night)].oversold;
         (rooms > balance.oversold).then_some(ShortNight {
-            room_type,
+            room_type: *room_type,
             night: *night,
             rooms,
         })
@@ -231,6 +269,18 @@ fn carry_out(
     reason: Option<String>,
     short: Vec<ShortNight>,
 ) -> Receipt {
+    let nights = move_all(draft, property, kind, moved, reason);
+    told(kind, nights, short)
+}
+
+/// Moves rooms and writes that down; says on which nights.
+fn move_all(
+    draft: &mut Draft,
+    property: PropertyId,
+    kind: &'static str,
+    moved: Vec<Move>,
+    reason: Option<String>,
+) -> Vec<(RoomTypeId, StayRange)> {
     for m in &moved {
         draft.carry_out(property, m);
     }
@@ -238,6 +288,14 @@ fn carry_out(
     if !moved.is_empty() {
         draft.write(property, None, kind, moved, reason);
     }
+    nights
+}
+
+fn told(
+    kind: &'static str,
+    nights: Vec<(RoomTypeId, StayRange)>,
+    short: Vec<ShortNight>,
+) -> Receipt {
     Receipt {
         reservation: None,
         did: kind.to_owned(),

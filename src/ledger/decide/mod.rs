@@ -104,7 +104,9 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
         Command::Review { room_type, nights } => {
             capacity::review(draft, property, *room_type, *nights)
         }
-        Command::SetNights(change) => capacity::set_nights(draft, property, change),
+        Command::SetNights { changes, dry_run } => {
+            capacity::set_nights(draft, property, changes, *dry_run)
+        }
         Command::SetPhysical {
             room_type,
             nights,

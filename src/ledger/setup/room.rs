@@ -270,22 +270,23 @@ async fn shift(
             totals.entry((room_type, total)).or_default().push(night);
         }
     }
-    for ((room_type, total), nights) in totals {
-        for nights in ranges(nights) {
-            let command = Command::SetNights(NightChange {
-                room_type,
-                nights,
-                out_of_order: Some(total),
-                overbooking_limit: None,
-                reason: Some("blocks of rooms".to_owned()),
-                dry_run: false,
-            });
-            let asked = Asked::new(id, by.clone().into(), command);
-            // A fact: never refused.
-            ledger.ask(asked).await?.map_err(|refusal| {
-                LedgerError::Unreadable(format!("blocks were refused: {}", refusal.code()))
-            })?;
-        }
-    }
+    let changes = totals.into_iter().flat_map(|((room_type, total), nights)| {
+        ranges(nights).into_iter().map(move |nights| NightChange {
+            room_type,
+            nights,
+            out_of_order: Some(total),
+            overbooking_limit: None,
+            reason: Some("blocks of rooms".to_owned()),
+        })
+    });
+    let command = Command::SetNights {
+        changes: changes.collect(),
+        dry_run: false,
+    };
+    let asked = Asked::new(id, by.clone().into(), command);
+    // A fact: never refused.
+    ledger.ask(asked).await?.map_err(|refusal| {
+        LedgerError::Unreadable(format!("blocks were refused: {}", refusal.code()))
+    })?;
     Ok(())
 }

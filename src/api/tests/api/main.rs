@@ -5,6 +5,7 @@ mod app;
 mod channels;
 mod document;
 mod hostile;
+mod inventory;
 mod manners;
 mod portal;
 mod reservations;

@@ -158,14 +158,16 @@ async fn rooms_that_were_taken_away_are_a_cut() {
     let house = House::live().await;
     house.book(house.double, 3, 4, 5).await;
     house
-        .ask(Command::SetNights(NightChange {
-            room_type: house.double,
-            nights: Stay::new(march(3), march(4)).unwrap(),
-            out_of_order: Some(1),
-            overbooking_limit: None,
-            reason: Some("a burst pipe".into()),
+        .ask(Command::SetNights {
+            changes: vec![NightChange {
+                room_type: house.double,
+                nights: Stay::new(march(3), march(4)).unwrap(),
+                out_of_order: Some(1),
+                overbooking_limit: None,
+                reason: Some("a burst pipe".into()),
+            }],
             dry_run: false,
-        }))
+        })
         .await;
     assert_eq!(house.case().await.cause, Cause::CapacityCut.as_str());
 }

@@ -313,14 +313,16 @@ async fn a_block_counts_out_of_order_beside_what_staff_stated() {
     for code in ["101", "102", "103", "104"] {
         list(&hotel, code, room("dbl", true)).await.expect("made");
     }
-    let stated = Command::SetNights(NightChange {
-        room_type: dbl,
-        nights: stay(2, 4),
-        out_of_order: Some(1),
-        overbooking_limit: None,
-        reason: None,
+    let stated = Command::SetNights {
+        changes: vec![NightChange {
+            room_type: dbl,
+            nights: stay(2, 4),
+            out_of_order: Some(1),
+            overbooking_limit: None,
+            reason: None,
+        }],
         dry_run: false,
-    });
+    };
     let asked = Asked::new(hotel.property, hotel.by.clone().into(), stated);
     hotel
         .ledger

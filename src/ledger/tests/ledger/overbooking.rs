@@ -7,14 +7,16 @@ use crate::hotel::{Hotel, stay};
 #[tokio::test]
 async fn what_was_meant_opens_a_case_when_the_night_comes_near_and_not_before() {
     let hotel = Hotel::of(1).await;
-    let limit = Command::SetNights(NightChange {
-        room_type: hotel.double,
-        nights: stay(0, 1),
-        out_of_order: None,
-        overbooking_limit: Some(1),
-        reason: Some("two in ten do not come".to_owned()),
+    let limit = Command::SetNights {
+        changes: vec![NightChange {
+            room_type: hotel.double,
+            nights: stay(0, 1),
+            out_of_order: None,
+            overbooking_limit: Some(1),
+            reason: Some("two in ten do not come".to_owned()),
+        }],
         dry_run: false,
-    });
+    };
     hotel.ask(limit).await.unwrap();
     hotel.confirmed(0, 1).await;
     hotel.confirmed(0, 1).await;
