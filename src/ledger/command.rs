@@ -121,6 +121,14 @@ pub enum Command {
         /// Says what would happen and does nothing.
         dry_run: bool,
     },
+    /// The blocks of a physical room, in place of those it has, with what they count on the
+    /// nights of its type.
+    SetBlocks {
+        /// Code of the room.
+        room: String,
+        /// All of them; no two have a night in common.
+        blocks: Vec<Block>,
+    },
     /// The physical count of nights: a room type was made, grew, shrank, or the horizon moved.
     SetPhysical {
         /// Of which type.
@@ -281,6 +289,17 @@ pub struct NightChange {
     pub out_of_order: Option<i32>,
     /// How far beyond physical the hotel means to sell.
     pub overbooking_limit: Option<i32>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A stay in which a physical room is blocked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Which nights.
+    pub nights: StayRange,
+    /// `out_of_order`, `owner` or `house_use`.
+    pub kind: String,
     /// Why.
     pub reason: Option<String>,
 }

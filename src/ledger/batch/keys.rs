@@ -8,7 +8,8 @@ use keyrack_model::reservation::ReservationRevision;
 use keyrack_model::stay::{Stay, plus_days};
 
 use crate::command::{Asked, Command, WishedRoom};
-use crate::decide::draft::NightKey;
+use crate::decide::blocks::shifted;
+use crate::decide::draft::{NightKey, SeenRooms};
 use crate::decide::rules::Rules;
 use crate::store::read::Keys;
 
@@ -20,6 +21,7 @@ pub(super) type RulesOf = HashMap<PropertyId, Arc<Rules>>;
 pub(super) fn of<'a>(
     commands: impl IntoIterator<Item = &'a Asked>,
     rules: &RulesOf,
+    rooms: &SeenRooms,
     relook: bool,
 ) -> Keys {
     let mut keys = Keys::default();
@@ -32,6 +34,7 @@ pub(super) fn of<'a>(
             continue;
         };
         keys.name(asked, rules, relook);
+        keys.blocked(asked, rooms);
     }
     keys
 }
@@ -75,6 +78,8 @@ impl Keys {
                     self.nights(rules, change.room_type, change.nights);
                 }
             }
+            // Named by what is known of their rooms.
+            Command::SetBlocks { .. } => {}
             Command::Review { room_type, nights }
             | Command::SetPhysical {
                 room_type, nights, ..
@@ -82,6 +87,19 @@ impl Keys {
                 self.nights(rules, *room_type, *nights);
             }
         }
+    }
+
+    /// The nights on which new blocks count otherwise than the old.
+    fn blocked(&mut self, asked: &Asked, rooms: &SeenRooms) {
+        let Command::SetBlocks { room, blocks } = &asked.command else {
+            return;
+        };
+        let Some(known) = rooms.get(&(asked.property, room.clone())) else {
+            return;
+        };
+        let nights = shifted(known, blocks).into_keys();
+        self.nights
+            .extend(nights.map(|night| (asked.property, known.room_type, night)));
     }
 
     fn wished(&mut self, rules: &Rules, rooms: &[WishedRoom]) {
@@ -107,6 +125,19 @@ impl Keys {
             self.nights.extend(nights.nights().map(each));
         }
     }
+}
+
+/// Physical rooms whose blocks are set.
+pub(super) fn rooms<'a>(
+    commands: impl IntoIterator<Item = &'a Asked>,
+) -> Vec<(PropertyId, &'a str)> {
+    let named = commands
+        .into_iter()
+        .filter_map(|asked| match &asked.command {
+            Command::SetBlocks { room, .. } => Some((asked.property, room.as_str())),
+            _ => None,
+        });
+    named.collect()
 }
 
 /// Nights and types whose rates and restrictions wishes ask for: per property the types and one

@@ -16,7 +16,7 @@ use crate::decide::draft::{Draft, NightKey};
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
 use crate::store::read::{Keys, Sight};
-use crate::store::{apply, rate, read};
+use crate::store::{apply, rate, read, room};
 
 /// How a try of a batch ended.
 pub(super) enum Tried {
@@ -98,7 +98,9 @@ impl Attempt<'_> {
                     .flatten()
                     .chain(self.commands.iter().copied())
             };
-            let mut keys = keys::of(all(), &rules, self.relook);
+            // Before the nights that they name: what changes in between is noticed by their version.
+            let rooms = room::seen(conn, &keys::rooms(all())).await?;
+            let mut keys = keys::of(all(), &rules, &rooms, self.relook);
             keys.nights.extend(born.iter().copied());
             let sight = self.look(conn, &keys, locked).await?;
             let stale = stale(&sight, &rules);
@@ -110,6 +112,7 @@ impl Attempt<'_> {
             let dead = sight.with_dead_holds;
             let mut seen = sight.seen;
             self.read_rates(conn, &rules, &mut seen).await?;
+            seen.rooms = rooms;
             seen.rules.clone_from(&rules);
             let mut draft = Draft::new(seen);
             let mut answers = decide::all(&mut draft, all());

@@ -234,7 +234,7 @@ fn shortened(before: &Balances, after: &Balances) -> Vec<ShortNight> {
 }
 
 /// Moves of single nights, joined where neighbours move alike.
-fn shifts(
+pub fn shifts(
     room_type: RoomTypeId,
     delta: &BTreeMap<StayDate, i32>,
     from: Pool,

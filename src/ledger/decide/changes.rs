@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use keyrack_model::id::{AccountId, PropertyId};
+use keyrack_model::id::{AccountId, PropertyId, RoomStayId};
 use keyrack_model::inventory::NightBalance;
 use keyrack_model::stay::days_between;
 use uuid::Uuid;
 
+use super::blocks::BlockChange;
 use super::draft::{GuestChange, NightKey, Reference, ReservationKey};
 use super::entry::{Entry, Move};
 use super::overbooking::needs_case;
 use super::rules::Rules;
-use super::state::Reservation;
+use super::state::{Reservation, RoomStay};
 use crate::command::{By, Idempotency, Receipt};
 
 /// What must be applied, in the order of the locks.
@@ -26,14 +27,16 @@ pub struct Changes {
     pub receipts: Vec<(Idempotency, Receipt)>,
     /// New reservations.
     pub new: Vec<Reservation>,
-    /// Changed ones, with the version that was read.
-    pub changed: Vec<(i64, Reservation)>,
+    /// Changed ones.
+    pub changed: Vec<Changed>,
     /// References: property, account, reference, version that was read (0: new), state.
     pub references: Vec<(PropertyId, AccountId, String, i64, Reference)>,
     /// Nights with the version that was read and their new balance, in order of key.
     pub nights: Vec<(NightKey, i64, NightBalance)>,
     /// Lines of the ledger.
     pub entries: Vec<Entry>,
+    /// Blocks of physical rooms, in order of room.
+    pub blocks: Vec<(PropertyId, BlockChange)>,
     /// Guests.
     pub guests: Vec<(ReservationKey, GuestChange)>,
     /// Nights that need an open case, with the rooms beyond.
@@ -42,6 +45,34 @@ pub struct Changes {
     pub cured: Vec<NightKey>,
     /// The last command of the batch and who asked it.
     pub last: (Uuid, Arc<By>),
+}
+
+/// A reservation that was changed.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// The version that was read.
+    pub version: i64,
+    /// What it is now.
+    pub after: Reservation,
+    /// Room stays that came to another type: they leave rooms that are not of it. A guest who was
+    /// put into a room of another type keeps it as long as the stay's own type stands.
+    pub retyped: Vec<RoomStayId>,
+}
+
+impl Changed {
+    /// The change from one state to another.
+    pub fn of(before: &Reservation, after: Reservation) -> Self {
+        let came_to_another = |room: &&RoomStay| {
+            let was = before.rooms.iter().find(|old| old.id == room.id);
+            was.is_some_and(|old| old.room_type != room.room_type)
+        };
+        let retyped = after.rooms.iter().filter(came_to_another);
+        Self {
+            version: before.version,
+            retyped: retyped.map(|room| room.id).collect(),
+            after,
+        }
+    }
 }
 
 impl Changes {
@@ -53,6 +84,7 @@ impl Changes {
             && self.references.is_empty()
             && self.nights.is_empty()
             && self.entries.is_empty()
+            && self.blocks.is_empty()
             && self.guests.is_empty()
             && self.overbooked.is_empty()
             && self.cured.is_empty()

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomId, RoomTypeId};
 use keyrack_model::inventory::{NightBalance, Pool};
 use keyrack_model::reservation::{Guest, GuestName, RevisionKind};
 use keyrack_model::stay::{StayDate, StayRange};
 use uuid::Uuid;
 
-use super::changes::Changes;
+use super::blocks::{BlockChange, SeenRoom};
+use super::changes::{Changed, Changes};
 use super::entry::{Entry, Move};
 use super::layer::RateTable;
 use super::revise::{Claim, TypeNight, difference, moves, pool_of};
@@ -69,7 +70,12 @@ pub struct Seen {
     pub numbers: VecDeque<i64>,
     /// Rates and restrictions of the nights that wishes ask for.
     pub rates: HashMap<PropertyId, RateTable>,
+    /// The physical rooms whose blocks are set, by code.
+    pub rooms: SeenRooms,
 }
+
+/// Physical rooms of properties, by code.
+pub type SeenRooms = BTreeMap<(PropertyId, String), SeenRoom>;
 
 /// Guests of a reservation to be written; a `None` leaves what is stored.
 #[derive(Clone, Debug, Default)]
@@ -88,13 +94,14 @@ pub struct GuestChange {
 #[derive(Debug)]
 pub struct Draft {
     /// What was seen, with the changes so far.
-    seen: Seen,
+    pub(super) seen: Seen,
     nights_before: BTreeMap<NightKey, Night>,
-    reservations_before: HashMap<ReservationKey, Option<i64>>,
+    reservations_before: HashMap<ReservationKey, Option<Reservation>>,
     references_before: HashMap<(AccountId, String), (PropertyId, i64)>,
     entries: Vec<Entry>,
     guests: BTreeMap<ReservationKey, GuestChange>,
     kept: Vec<(Idempotency, Receipt)>,
+    pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
     reviewed: BTreeSet<NightKey>,
     missing: BTreeSet<NightKey>,
     starved: BTreeSet<PropertyId>,
@@ -114,6 +121,7 @@ impl Draft {
             entries: Vec::new(),
             guests: BTreeMap::new(),
             kept: Vec::new(),
+            blocks: BTreeMap::new(),
             reviewed: BTreeSet::new(),
             missing: BTreeSet::new(),
             starved: BTreeSet::new(),
@@ -212,9 +220,6 @@ impl Draft {
         let before = self.seen.reservations.get(&key).cloned();
         after.version = before.as_ref().map_or(1, |b| b.version + 1);
         after.updated_at = self.seen.now;
-        self.reservations_before
-            .entry(key)
-            .or_insert(before.as_ref().map(|b| b.version));
         let moved = self.move_claim(before.as_ref(), &after);
         let touched = moved.iter().map(|m| (m.room_type, m.nights)).collect();
         self.write(
@@ -224,6 +229,7 @@ impl Draft {
             moved,
             reason,
         );
+        self.reservations_before.entry(key).or_insert(before);
         self.seen.reservations.insert(key, after.clone());
         (after, touched)
     }
@@ -421,12 +427,12 @@ impl Draft {
             }
         }
         let mut changed: Vec<_> = self.reservations_before.into_iter().collect();
-        changed.sort_unstable();
-        for (key, version) in changed {
+        changed.sort_unstable_by_key(|(key, _)| *key);
+        for (key, before) in changed {
             let after = self.seen.reservations[&key].clone();
-            match version {
+            match before {
                 None => changes.new.push(after),
-                Some(version) => changes.changed.push((version, after)),
+                Some(before) => changes.changed.push(Changed::of(&before, after)),
             }
         }
         for ((account, reference), (property, version)) in self.references_before {
@@ -437,6 +443,8 @@ impl Draft {
         }
         changes.entries = self.entries;
         changes.guests = self.guests.into_iter().collect();
+        let blocks = self.blocks.into_iter();
+        changes.blocks = blocks.map(|((id, _), change)| (id, change)).collect();
         changes.receipts = self.kept;
         changes
             .receipts

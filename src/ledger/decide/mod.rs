@@ -4,6 +4,7 @@
 //! [`draft::Draft`]. A command checks everything before it changes anything, so that a refusal
 //! leaves the draft as it was (but for the event that a payment must go back).
 
+pub mod blocks;
 pub mod buffer;
 pub mod capacity;
 pub mod cell;
@@ -107,6 +108,7 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
         Command::SetNights { changes, dry_run } => {
             capacity::set_nights(draft, property, changes, *dry_run)
         }
+        Command::SetBlocks { room, blocks } => blocks::set_blocks(draft, property, room, blocks),
         Command::SetPhysical {
             room_type,
             nights,

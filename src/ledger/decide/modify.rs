@@ -98,8 +98,8 @@ fn replace_rooms(
     for room in wished {
         let id = room.room_stay.unwrap_or(RoomStayId(next));
         next += i32::from(room.room_stay.is_none());
-        let mut new = room_stay(id, room, &rules, table)?;
         let old = after.rooms.iter().find(|old| old.id == id);
+        let mut new = room_stay(id, &with_guests_of(old, room), &rules, table)?;
         entering.extend(enters(old, room));
         if let Some(old) = old {
             inherit(&mut new, old, room);
@@ -120,6 +120,18 @@ fn replace_rooms(
     Ok(entering)
 }
 
+/// Who comes stays as it was where the change does not speak of it: the price goes by it.
+fn with_guests_of(old: Option<&RoomStay>, wished: &WishedRoom) -> WishedRoom {
+    let mut wished = wished.clone();
+    if let Some(old) = old {
+        wished.adults = wished.adults.or(old.adults);
+        if wished.children_ages.is_empty() {
+            wished.children_ages.clone_from(&old.children_ages);
+        }
+    }
+    wished
+}
+
 /// What a change of a room does not speak of stays as it was.
 fn inherit(new: &mut RoomStay, old: &RoomStay, wished: &WishedRoom) {
     new.booked = old.booked.clone();
@@ -131,10 +143,6 @@ fn inherit(new: &mut RoomStay, old: &RoomStay, wished: &WishedRoom) {
         if same {
             new.nightly = old.nightly.clone();
         }
-    }
-    new.adults = wished.adults.or(old.adults);
-    if wished.children_ages.is_empty() {
-        new.children_ages = old.children_ages.clone();
     }
 }
 

@@ -247,7 +247,7 @@ fn nightly(
     let (Some(table), Some(plan)) = (table, wished.rate_plan) else {
         return Vec::new();
     };
-    let each = |night| Some((night, rate(rules, table, wished.room_type, plan, night)?));
+    let each = |night| Some((night, rate(rules, table, wished, plan, night)?));
     wished
         .stay
         .nights()
@@ -256,20 +256,28 @@ fn nightly(
         .unwrap_or_default()
 }
 
-/// The rate of a plan on a night for the desk: what an offer shows is what is booked.
+/// The rate of a plan on a night for the desk and for those who come: what an offer shows is what
+/// is booked.
 fn rate(
     rules: &Rules,
     table: &RateTable,
-    room_type: RoomTypeId,
+    wished: &WishedRoom,
     plan: RatePlanId,
     night: StayDate,
 ) -> Option<Money> {
     let product = Product {
-        room_type,
+        room_type: wished.room_type,
         plan: Some(plan),
         account: None,
     };
-    price(table, &rules.plans, product, rules.currency, night).rate
+    let price = price(table, &rules.plans, product, rules.currency, night);
+    match wished.adults {
+        Some(adults) => {
+            let children = i32::try_from(wished.children_ages.len()).unwrap_or(i32::MAX);
+            price.of(adults.saturating_add(children))
+        }
+        None => price.rate,
+    }
 }
 
 /// Nights that a stay newly enters.

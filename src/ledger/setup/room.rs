@@ -1,25 +1,23 @@
 //! Writing rooms and their blocks, with what they count on the nights of their type.
 //!
-//! # Why
-//!
-//! A night has one number `out_of_order`. Staff state it as a total by `SetNights`; a block adds
-//! its room to it when it is made and takes it away when it ends, so the number that staff see is
-//! always the one that counts. What staff stated by hand is the number less the blocked rooms. It
-//! never falls below 0 nor rises above the physical count: a total stated below the blocked rooms
-//! is believed.
+//! The count of a type goes through the lanes first, where the rule stands that a cut below what
+//! is taken needs a force; the room's row follows. A crash between the two leaves nights counted
+//! as if the room were written: every put ends by giving nights the count of their type, as the
+//! roll-over does, be it the same put again or another. Blocks are one command of the lanes, rows and nights in one.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
-use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days, ranges};
+use keyrack_model::stay::{Stay, StayDate, StayRange};
 use sqlx::PgConnection;
 
 use crate::catalog::Room;
-use crate::command::{Asked, By, Command, Forced, NightChange};
+use crate::command::{Asked, Block, By, Command, Forced};
+use crate::decide::blocks::room_is_taken;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
-use crate::setup::check;
+use crate::setup::{check, horizon};
 use crate::store::room::{self as store, KnownRoom};
 use crate::store::{connection, constraint, night, property, rate_change, room_type};
 
@@ -56,6 +54,8 @@ pub(crate) async fn put(
     if let Some(known) = &known {
         let same = known.room_type == of.id && known.room.name == room.name;
         if same && known.room.is_active == room.is_active {
+            drop(tx);
+            horizon::extend(ledger, id).await?;
             return Ok(Ok((known.room.clone(), false)));
         }
     }
@@ -76,13 +76,19 @@ pub(crate) async fn put(
     if let Err(refusal) = recounted {
         return Ok(Err(refusal));
     }
-    write(&mut tx, id, known.as_ref(), of.id, &room).await?;
+    if !write(&mut tx, id, known.as_ref(), of.id, &room).await? {
+        // It was blocked in between: the nights get back the count that their type still has.
+        drop(tx);
+        horizon::extend(ledger, id).await?;
+        return Err(LedgerError::Conflict);
+    }
     for (room_type, rooms) in counts {
         room_type::set_rooms(&mut tx, id, room_type, rooms).await?;
     }
     let put = store::list(&mut tx, id, Some(&room.code)).await?.pop();
     let put = put.ok_or(LedgerError::Conflict)?;
     connection::commit(tx).await?;
+    horizon::extend(ledger, id).await?;
     Ok(Ok((put.room, known.is_none())))
 }
 
@@ -116,22 +122,25 @@ async fn recount(
     Ok(Ok(()))
 }
 
-/// Writes the room's row, under the property's lock.
+/// Writes the room's row, under the property's lock; says whether it was still the one that was
+/// read.
 async fn write(
     conn: &mut PgConnection,
     id: PropertyId,
     known: Option<&KnownRoom>,
     room_type: RoomTypeId,
     room: &Room,
-) -> Result<(), LedgerError> {
+) -> Result<bool, LedgerError> {
     property::lock(conn, id)
         .await?
         .ok_or(LedgerError::Conflict)?;
     match known {
-        Some(known) => store::update(conn, id, known.id, room_type, room).await?,
+        Some(known) if !store::update(conn, id, known, room_type, room).await? => return Ok(false),
+        Some(_) => {}
         None => store::insert(conn, id, room_type, room).await?,
     }
-    rate_change::raise_rules(conn, id).await
+    rate_change::raise_rules(conn, id).await?;
+    Ok(true)
 }
 
 /// Where a room counts.
@@ -185,51 +194,29 @@ pub(crate) async fn put_blocks(
     if let Err(refusal) = check::blocks(&blocks) {
         return Ok(Err(refusal));
     }
-    let mut tx = connection::begin(ledger).await?;
-    property::take_turn(&mut tx, id).await?;
-    let Some(calendar) = property::calendar(&mut tx, id).await? else {
-        return Ok(Err(Refusal::NotFound("property".to_owned())));
+    let blocks = blocks.into_iter().map(|(nights, kind, reason)| Block {
+        nights,
+        kind,
+        reason,
+    });
+    let command = Command::SetBlocks {
+        room: code.to_owned(),
+        blocks: blocks.collect(),
     };
-    let Some(known) = store::list(&mut tx, id, Some(code)).await?.pop() else {
-        return Ok(Err(Refusal::NotFound("room".to_owned())));
-    };
-    let stays: Vec<StayRange> = blocks.iter().map(|(stay, ..)| *stay).collect();
-    store::delete_blocks(&mut tx, id, known.id).await?;
-    let taken = store::taken_by(&mut tx, id, known.id, &stays).await?;
-    if !taken.is_empty() {
-        return Ok(Err(room_is_taken(&taken)));
-    }
-    match store::insert_blocks(&mut tx, id, known.id, &blocks).await {
-        Ok(()) => store::count_up(&mut tx, id, known.id).await?,
+    match ledger.ask(Asked::new(id, by.clone().into(), command)).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(refusal)) => return Ok(Err(refusal)),
+        // Decided anew several times, and each time somebody else was faster.
         Err(LedgerError::Broken { source, .. })
             if constraint::violated(&source) == Some("room_taken_once") =>
         {
-            return Ok(Err(room_is_taken(&[])));
+            return Ok(Err(room_is_taken(&BTreeSet::new())));
         }
         Err(error) => return Err(error),
     }
-    let put = store::list(&mut tx, id, Some(code))
-        .await?
-        .pop()
-        .ok_or(LedgerError::Conflict)?;
-    if known.room.is_active {
-        let minus = upcoming(&known.room, calendar.business_day);
-        let plus = upcoming(&put.room, calendar.business_day);
-        let (minus, plus) = ((known.room_type, &minus[..]), (known.room_type, &plus[..]));
-        shift(ledger, &mut tx, id, by, minus, plus).await?;
-    }
-    connection::commit(tx).await?;
-    Ok(Ok(put.room))
-}
-
-fn room_is_taken(by: &[i64]) -> Refusal {
-    let numbers: Vec<String> = by.iter().map(i64::to_string).collect();
-    let sentence = if numbers.is_empty() {
-        "somebody has taken the room in this stay just now".to_owned()
-    } else {
-        format!("the room is taken by reservation {}", numbers.join(", "))
-    };
-    Refusal::invalid("/blocks", sentence)
+    let mut conn = connection::reader(ledger).await?;
+    let put = store::list(&mut conn, id, Some(code)).await?.pop();
+    Ok(Ok(put.ok_or(LedgerError::Conflict)?.room))
 }
 
 /// The nights of a room's blocks from the business day on: what is past has been counted.
@@ -238,55 +225,4 @@ fn upcoming(room: &Room, today: StayDate) -> Vec<StayRange> {
     blocks
         .filter_map(|(stay, ..)| Stay::new(stay.arrival().max(today), stay.departure()))
         .collect()
-}
-
-/// Takes blocked nights out of a type's count out of order and puts others in. Nights that are not
-/// born yet count their blocks when they are.
-async fn shift(
-    ledger: &Ledger,
-    conn: &mut PgConnection,
-    id: PropertyId,
-    by: &By,
-    minus: (RoomTypeId, &[StayRange]),
-    plus: (RoomTypeId, &[StayRange]),
-) -> Result<(), LedgerError> {
-    let mut shifts: BTreeMap<(RoomTypeId, StayDate), i32> = BTreeMap::new();
-    for ((room_type, stays), by) in [(minus, -1), (plus, 1)] {
-        for night in stays.iter().flat_map(|stay| stay.nights()) {
-            *shifts.entry((room_type, night)).or_default() += by;
-        }
-    }
-    shifts.retain(|_, by| *by != 0);
-    let nights = shifts.keys().map(|(_, night)| *night);
-    let span = nights.clone().min().zip(nights.max());
-    let Some(span) = span.and_then(|(first, last)| Stay::new(first, plus_days(last, 1))) else {
-        return Ok(());
-    };
-    let types: Vec<RoomTypeId> = shifts.keys().map(|(room_type, _)| *room_type).collect();
-    let mut totals: BTreeMap<(RoomTypeId, i32), Vec<StayDate>> = BTreeMap::new();
-    for (room_type, night, balance) in night::balances(conn, id, &types, span).await? {
-        if let Some(by) = shifts.get(&(room_type, night)) {
-            let total = (balance.out_of_order + by).min(balance.physical).max(0);
-            totals.entry((room_type, total)).or_default().push(night);
-        }
-    }
-    let changes = totals.into_iter().flat_map(|((room_type, total), nights)| {
-        ranges(nights).into_iter().map(move |nights| NightChange {
-            room_type,
-            nights,
-            out_of_order: Some(total),
-            overbooking_limit: None,
-            reason: Some("blocks of rooms".to_owned()),
-        })
-    });
-    let command = Command::SetNights {
-        changes: changes.collect(),
-        dry_run: false,
-    };
-    let asked = Asked::new(id, by.clone().into(), command);
-    // A fact: never refused.
-    ledger.ask(asked).await?.map_err(|refusal| {
-        LedgerError::Unreadable(format!("blocks were refused: {}", refusal.code()))
-    })?;
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Carries out what a batch decided, in one call, or nothing of it.
 
 use jiff_sqlx::{Date, Timestamp};
+use keyrack_model::id::PropertyId;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 use sqlx::postgres::PgArguments;
@@ -8,7 +9,8 @@ use sqlx::query::Query;
 use uuid::Uuid;
 
 use super::row::{ReferenceRow, RoomStayRow};
-use crate::decide::changes::Changes;
+use crate::decide::blocks::BlockChange;
+use crate::decide::changes::{Changed, Changes};
 use crate::decide::draft::{GuestChange, NightKey};
 use crate::decide::entry::Entry;
 use crate::decide::state::{Reservation, RoomStay};
@@ -187,6 +189,7 @@ fn bind_entries<'q>(query: Call<'q>, entries: &[Entry]) -> Call<'q> {
 fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
     let nothing = changes.changed.is_empty()
         && changes.references.is_empty()
+        && changes.blocks.is_empty()
         && changes.guests.is_empty()
         && changes.overbooked.is_empty()
         && changes.cured.is_empty();
@@ -194,7 +197,7 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
         return Ok(None);
     }
     let encode = |error: serde_json::Error| sqlx::Error::Encode(error.into());
-    let stays = changes.changed.iter().flat_map(|(_, r)| {
+    let stays = changes.changed.iter().flat_map(|Changed { after: r, .. }| {
         r.rooms
             .iter()
             .map(move |room| serde_json::to_value(RoomStayRow::of(r, room)))
@@ -219,6 +222,7 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
         "changed": changes.changed.iter().map(changed).collect::<Vec<_>>(),
         "stays": stays.collect::<Result<Vec<_>, _>>().map_err(encode)?,
         "references": references.collect::<Result<Vec<_>, _>>().map_err(encode)?,
+        "blocks": changes.blocks.iter().map(blocked).collect::<Vec<_>>(),
         "guests": changes.guests.iter().map(guest).collect::<Vec<_>>(),
         "overbooked": changes.overbooked.iter()
             .map(|(key, rooms)| on_night(changes, *key, *rooms)).collect::<Vec<_>>(),
@@ -227,24 +231,37 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
     })))
 }
 
-fn changed((version, r): &(i64, Reservation)) -> Value {
+fn changed(changed: &Changed) -> Value {
+    let r = &changed.after;
     json!({
-        "property_id": r.property, "reservation_id": r.id, "version": version,
+        "property_id": r.property, "reservation_id": r.id, "version": changed.version,
         "status": r.status.as_str(), "hold_until": r.hold_until, "hold_dead_at": r.hold_dead_at,
         "extensions": r.extensions, "payment_reference": r.payment_reference,
         "booked_at": r.booked_at, "flags": r.flags, "detail": r.detail,
+        "retyped": changed.retyped,
     })
 }
 
-fn guest(
-    (key, change): &(
-        (
-            keyrack_model::id::PropertyId,
-            keyrack_model::id::ReservationId,
-        ),
-        GuestChange,
-    ),
-) -> Value {
+fn blocked((property, change): &(PropertyId, BlockChange)) -> Value {
+    let room = &change.room;
+    let blocks = room.blocks.iter().map(|block| {
+        json!({
+            "night_from": block.nights.arrival(), "night_until": block.nights.departure(),
+            "kind": block.kind, "reason": block.reason,
+        })
+    });
+    let unborn = change
+        .unborn
+        .iter()
+        .map(|nights| json!({ "night_from": nights.arrival(), "night_until": nights.departure() }));
+    json!({
+        "property_id": property, "room_id": room.id, "room_type_id": room.room_type,
+        "version_read": change.version_read, "version": room.version,
+        "blocks": blocks.collect::<Vec<_>>(), "unborn": unborn.collect::<Vec<_>>(),
+    })
+}
+
+fn guest((key, change): &((PropertyId, keyrack_model::id::ReservationId), GuestChange)) -> Value {
     json!({
         "property_id": key.0, "reservation_id": key.1, "guest": change.guest,
         "room_guests": change.room_guests, "note": change.note, "remarks": change.remarks,

@@ -258,44 +258,24 @@ pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), Led
     Ok(())
 }
 
-/// Gives birth to nights that are not there, with the physical count of their type, and writes it
-/// down; under a share lock of the types, so that a cut of capacity misses none.
+/// Gives birth to nights that are not there, with the physical count of their type and the blocks
+/// of its rooms, and writes it down.
 pub(crate) async fn give_birth(
     conn: &mut PgConnection,
     nights: &BTreeSet<NightKey>,
 ) -> Result<(), LedgerError> {
-    sqlx::query(
-        "with wanted as (
-             select k.property_id, k.room_type_id, k.stay_date, t.rooms
-               from unnest($1::bigint[], $2::bigint[], $3::date[]) k(property_id, room_type_id,
-               stay_date)
-               join room_type t using (property_id, room_type_id)
-              order by k.property_id, k.room_type_id, k.stay_date
-                for share of t
-         ), born as (
-             insert into night (property_id, room_type_id, stay_date, physical)
-             select property_id, room_type_id, stay_date, rooms from wanted
-                 on conflict do nothing
-             returning property_id, room_type_id, stay_date, physical)
-         insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from,
-         night_until,
-                                   quantity, from_pool, to_pool, actor, at)
-         select property_id, gen_random_uuid(), 0, 'night_born', room_type_id, stay_date,
-         stay_date + 1,
-                physical, 'outside', 'free', 'worker:ledger', ledger_now()
-           from born where physical > 0",
-    )
-    .bind(nights.iter().map(|key| key.0.0).collect::<Vec<_>>())
-    .bind(nights.iter().map(|key| key.1.0).collect::<Vec<_>>())
-    .bind(
-        nights
-            .iter()
-            .map(|key| Date::from(key.2))
-            .collect::<Vec<_>>(),
-    )
-    .execute(conn)
-    .await
-    .map_err(LedgerError::while_doing("giving birth to nights"))?;
+    sqlx::query("select ledger_give_birth($1, $2, $3)")
+        .bind(nights.iter().map(|key| key.0.0).collect::<Vec<_>>())
+        .bind(nights.iter().map(|key| key.1.0).collect::<Vec<_>>())
+        .bind(
+            nights
+                .iter()
+                .map(|key| Date::from(key.2))
+                .collect::<Vec<_>>(),
+        )
+        .execute(conn)
+        .await
+        .map_err(LedgerError::while_doing("giving birth to nights"))?;
     Ok(())
 }
 

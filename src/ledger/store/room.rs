@@ -1,12 +1,14 @@
 //! Physical rooms, and the stays in which they are blocked: `room`, `room_assignment`.
 
-use jiff_sqlx::Date;
 use keyrack_model::id::{PropertyId, RoomId, RoomTypeId};
-use keyrack_model::stay::{Stay, StayRange};
+use keyrack_model::stay::Stay;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::catalog::Room;
+use crate::command::Block;
+use crate::decide::blocks::SeenRoom;
+use crate::decide::draft::SeenRooms;
 use crate::error::LedgerError;
 
 #[derive(sqlx::FromRow)]
@@ -18,11 +20,11 @@ struct Row {
     name: String,
     is_active: bool,
     version: i64,
-    blocks: Json<Vec<Block>>,
+    blocks: Json<Vec<Blocked>>,
 }
 
 /// First night, end, kind, reason.
-type Block = (jiff::civil::Date, jiff::civil::Date, String, Option<String>);
+type Blocked = (jiff::civil::Date, jiff::civil::Date, String, Option<String>);
 
 /// A room with its ids.
 #[derive(Clone, Debug)]
@@ -100,123 +102,104 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Changes a room and counts its version up.
+/// Changes a room that is still the one that was read, and counts its version up; says whether it
+/// was.
 pub(crate) async fn update(
     conn: &mut PgConnection,
     property: PropertyId,
-    id: RoomId,
+    known: &KnownRoom,
     room_type: RoomTypeId,
     room: &Room,
-) -> Result<(), LedgerError> {
+) -> Result<bool, LedgerError> {
     sqlx::query(
         "update room set room_type_id = $3, name = $4, is_active = $5, version = version + 1
-         where property_id = $1 and room_id = $2",
+         where property_id = $1 and room_id = $2 and version = $6",
     )
     .bind(property.0)
-    .bind(id.0)
+    .bind(known.id.0)
     .bind(room_type.0)
     .bind(&room.name)
     .bind(room.is_active)
+    .bind(known.room.version)
     .execute(conn)
     .await
-    .map_err(LedgerError::while_doing("changing a room"))?;
-    Ok(())
+    .map(|done| done.rows_affected() == 1)
+    .map_err(LedgerError::while_doing("changing a room"))
 }
 
-/// Counts a room's version up.
-pub(crate) async fn count_up(
-    conn: &mut PgConnection,
-    property: PropertyId,
-    id: RoomId,
-) -> Result<(), LedgerError> {
-    sqlx::query("update room set version = version + 1 where property_id = $1 and room_id = $2")
-        .bind(property.0)
-        .bind(id.0)
-        .execute(conn)
-        .await
-        .map_err(LedgerError::while_doing("changing a room"))?;
-    Ok(())
+#[derive(sqlx::FromRow)]
+struct SeenRow {
+    property_id: i64,
+    code: String,
+    room_id: i64,
+    room_type_id: i64,
+    is_active: bool,
+    version: i64,
+    taken: Json<Vec<Taken>>,
 }
 
-/// Takes the blocks of a room away.
-pub(crate) async fn delete_blocks(
+/// First night, end, and a block's kind and reason or a reservation's number.
+type Taken = (
+    jiff::civil::Date,
+    jiff::civil::Date,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+);
+
+/// Rooms by code with all that takes them; asks nothing where none is named.
+pub(crate) async fn seen(
     conn: &mut PgConnection,
-    property: PropertyId,
-    id: RoomId,
-) -> Result<(), LedgerError> {
-    sqlx::query(
-        "delete from room_assignment
-         where property_id = $1 and room_id = $2 and block_kind is not null",
+    named: &[(PropertyId, &str)],
+) -> Result<SeenRooms, LedgerError> {
+    if named.is_empty() {
+        return Ok(SeenRooms::new());
+    }
+    let rows: Vec<SeenRow> = sqlx::query_as(
+        "select r.property_id, r.code, r.room_id, r.room_type_id, r.is_active, r.version, coalesce(
+                    (select jsonb_agg(jsonb_build_array(lower(a.stay), upper(a.stay), a.block_kind,
+                                                        a.reason, s.number) order by a.stay)
+                     from room_assignment a
+                     left join reservation s on s.property_id = a.property_id
+                                            and s.reservation_id = a.reservation_id
+                     where a.property_id = r.property_id and a.room_id = r.room_id), '[]') as taken
+         from (select distinct * from unnest($1::bigint[], $2::text[])) k (property_id, code)
+         join room r using (property_id, code)",
     )
-    .bind(property.0)
-    .bind(id.0)
-    .execute(conn)
-    .await
-    .map_err(LedgerError::while_doing("taking blocks away"))?;
-    Ok(())
-}
-
-/// Blocks a room; a stay in which it is taken already is an error of `room_taken_once`.
-pub(crate) async fn insert_blocks(
-    conn: &mut PgConnection,
-    property: PropertyId,
-    id: RoomId,
-    blocks: &[(StayRange, String, Option<String>)],
-) -> Result<(), LedgerError> {
-    let from: Vec<Date> = blocks
-        .iter()
-        .map(|(stay, ..)| stay.arrival().into())
-        .collect();
-    let until: Vec<Date> = blocks
-        .iter()
-        .map(|(stay, ..)| stay.departure().into())
-        .collect();
-    let kinds: Vec<&str> = blocks.iter().map(|(_, kind, _)| kind.as_str()).collect();
-    let reasons: Vec<Option<&str>> = blocks.iter().map(|(.., why)| why.as_deref()).collect();
-    sqlx::query(
-        "insert into room_assignment (property_id, room_id, stay, block_kind, reason)
-         select $1, $2, daterange(b.night_from, b.night_until), b.kind, b.reason
-         from unnest($3::date[], $4::date[], $5::text[], $6::text[])
-              as b (night_from, night_until, kind, reason)",
-    )
-    .bind(property.0)
-    .bind(id.0)
-    .bind(from)
-    .bind(until)
-    .bind(kinds)
-    .bind(reasons)
-    .execute(conn)
-    .await
-    .map_err(LedgerError::while_doing("blocking a room"))?;
-    Ok(())
-}
-
-/// Numbers of the reservations that have a room in one of some stays.
-pub(crate) async fn taken_by(
-    conn: &mut PgConnection,
-    property: PropertyId,
-    id: RoomId,
-    stays: &[StayRange],
-) -> Result<Vec<i64>, LedgerError> {
-    let from: Vec<Date> = stays.iter().map(|stay| stay.arrival().into()).collect();
-    let until: Vec<Date> = stays.iter().map(|stay| stay.departure().into()).collect();
-    sqlx::query_scalar(
-        "select distinct r.number
-         from room_assignment a
-         join unnest($3::date[], $4::date[]) as s (night_from, night_until)
-              on a.stay && daterange(s.night_from, s.night_until)
-         join reservation r on r.property_id = a.property_id
-                           and r.reservation_id = a.reservation_id
-         where a.property_id = $1 and a.room_id = $2
-         order by r.number",
-    )
-    .bind(property.0)
-    .bind(id.0)
-    .bind(from)
-    .bind(until)
+    .bind(named.iter().map(|(id, _)| id.0).collect::<Vec<_>>())
+    .bind(named.iter().map(|(_, code)| *code).collect::<Vec<_>>())
     .fetch_all(conn)
     .await
-    .map_err(LedgerError::while_doing("looking who has a room"))
+    .map_err(LedgerError::while_doing("reading rooms"))?;
+    Ok(rows.into_iter().map(SeenRow::into_room).collect())
+}
+
+impl SeenRow {
+    fn into_room(self) -> ((PropertyId, String), SeenRoom) {
+        let (mut blocks, mut guests) = (Vec::new(), Vec::new());
+        for (from, until, kind, reason, number) in self.taken.0 {
+            let Some(nights) = Stay::new(from, until) else {
+                continue;
+            };
+            match (kind, number) {
+                (Some(kind), _) => blocks.push(Block {
+                    nights,
+                    kind,
+                    reason,
+                }),
+                (None, number) => guests.push((nights, number.unwrap_or_default())),
+            }
+        }
+        let room = SeenRoom {
+            id: RoomId(self.room_id),
+            room_type: RoomTypeId(self.room_type_id),
+            is_active: self.is_active,
+            version: self.version,
+            blocks,
+            guests,
+        };
+        ((PropertyId(self.property_id), self.code), room)
+    }
 }
 
 impl From<Row> for KnownRoom {

@@ -11,7 +11,7 @@ use keyrack_model::reservation::{Source, Status};
 use crate::hotel::{Hotel, day, room_type, stay};
 use crate::rooms::sell;
 
-async fn load(hotel: &Hotel, id: ReservationId) -> Folio {
+pub async fn load(hotel: &Hotel, id: ReservationId) -> Folio {
     let read = reservations::load(&hotel.ledger, hotel.property, id).await;
     read.expect("no failure").expect("it is there")
 }
@@ -28,7 +28,7 @@ async fn list(hotel: &Hotel, filter: Filter) -> Vec<ReservationId> {
         .collect()
 }
 
-async fn step(hotel: &Hotel, reservation: ReservationId, step: Progress) {
+pub async fn step(hotel: &Hotel, reservation: ReservationId, step: Progress) {
     let command = Command::Progress {
         reservation,
         step,
@@ -260,7 +260,7 @@ async fn assign(hotel: &Hotel, id: ReservationId, room: AutoRoom) -> Result<(), 
         .expect("no failure")
 }
 
-async fn assigned(hotel: &Hotel, id: ReservationId) -> Vec<String> {
+pub async fn assigned(hotel: &Hotel, id: ReservationId) -> Vec<String> {
     load(hotel, id)
         .await
         .assigned

@@ -18,7 +18,7 @@ pub struct Hotel {
     pub by: By,
     /// To look behind the door, and to move the clock.
     pub pool: PgPool,
-    _database: TestDatabase,
+    database: TestDatabase,
 }
 
 /// The business day on which every test begins.
@@ -97,8 +97,33 @@ impl Hotel {
             property: property.id,
             by,
             pool,
-            _database: database,
+            database,
         }
+    }
+
+    /// A second daemon on the same database.
+    pub async fn second_daemon(&self) -> Ledger {
+        Ledger::open(self.database.options(), Settings::default())
+            .await
+            .expect("a second ledger")
+    }
+
+    /// Waits until so many connections wait for a lock.
+    pub async fn waiting(&self, connections: i64) {
+        for _ in 0..2_000 {
+            let waiting: i64 = sqlx::query_scalar(
+                "select count(*) from pg_stat_activity
+                 where datname = current_database() and wait_event_type = 'Lock'",
+            )
+            .fetch_one(&self.pool)
+            .await
+            .expect("a count");
+            if waiting >= connections {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        panic!("nobody waits");
     }
 
     /// Moves the database's clock to an instant.

@@ -1,6 +1,7 @@
 //! The catalog, rates, what is read and what is told, against a real Postgres.
 
 mod accounts;
+mod blocks;
 mod days;
 mod desk;
 mod hotel;
@@ -10,3 +11,4 @@ mod rate_plans;
 mod rates;
 mod rooms;
 mod told;
+mod upgrade;

@@ -1,14 +1,16 @@
 //! Rates and restrictions, what they tell, and what can be sold.
 
 use keyrack_ledger::catalog::{self, Derivation, PropertySetup};
+use keyrack_ledger::command::Command;
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::inventory;
 use keyrack_ledger::rates::{self, Offer, RateChange};
 use keyrack_model::id::{RatePlanId, RoomTypeId};
 use keyrack_model::stay::{StayRange, Weekdays};
 
+use crate::desk::load;
 use crate::hotel::{Hotel, day, rate_plan, room_type, setup, stay};
-use crate::rooms::sell;
+use crate::rooms::{sell, wish};
 use crate::told::Told;
 
 fn of(room_type: RoomTypeId, nights: StayRange) -> RateChange {
@@ -258,6 +260,42 @@ async fn an_offer_says_what_stands_in_the_way() {
             Some(words),
             "{stay}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_booking_costs_what_its_offer_said_through_a_chain_of_plans() {
+    let (hotel, dbl, _) = priced().await;
+    let less = Derivation {
+        percent_hundredths: -1_500,
+        add_minor: -250,
+        step_minor: 50,
+    };
+    let mut last = rate_plan("Last minute");
+    last.derived_from = Some(("saver".into(), less));
+    let last = hotel.rate_plan("last", last).await;
+    for (adults, night) in [
+        // 90 % of 123.40 to whole euros is 111.00; 85 % of it less 2.50 is 91.85.
+        (2, 9_200),
+        // A single guest: 99.90, 90.00, 74.00.
+        (1, 7_400),
+    ] {
+        let nights = stay(4, 7);
+        let read = rates::offers(&hotel.ledger, hotel.property, nights, adults, 0, Some(last));
+        let offers = read.await.expect("no failure");
+        let offer = find(&offers, "dbl", Some("last"));
+        let priced: Vec<i64> = offer.nightly.iter().map(|(_, money)| money.minor).collect();
+        assert_eq!(priced, [night; 3]);
+        let (id, mut asked) = wish(&hotel, dbl, nights, 1);
+        if let Command::Request(wish) = &mut asked.command {
+            wish.rooms[0].rate_plan = Some(last);
+            wish.rooms[0].adults = Some(adults);
+        }
+        let answer = hotel.ledger.ask(asked).await.expect("no failure");
+        answer.expect("no refusal");
+        let booked = load(&hotel, id).await.reservation;
+        assert_eq!(booked.rooms[0].nightly, offer.nightly);
+        assert_eq!(booked.detail.total, offer.total);
     }
 }
 

@@ -11,7 +11,7 @@ use keyrack_model::stay::{Stay, StayRange};
 use crate::hotel::{Hotel, room_type, stay};
 
 /// Physical and out of order of each night from the business day on.
-async fn nights(hotel: &Hotel, room_type: RoomTypeId, from: i32, to: i32) -> Vec<(i32, i32)> {
+pub async fn nights(hotel: &Hotel, room_type: RoomTypeId, from: i32, to: i32) -> Vec<(i32, i32)> {
     let nights = stay(from, to);
     let read =
         inventory::availability(&hotel.ledger, hotel.property, nights, Some(room_type)).await;
@@ -24,7 +24,12 @@ async fn nights(hotel: &Hotel, room_type: RoomTypeId, from: i32, to: i32) -> Vec
 }
 
 /// A wish of staff that is confirmed at once.
-fn wish(hotel: &Hotel, room_type: RoomTypeId, stay: Stay, quantity: i32) -> (ReservationId, Asked) {
+pub fn wish(
+    hotel: &Hotel,
+    room_type: RoomTypeId,
+    stay: Stay,
+    quantity: i32,
+) -> (ReservationId, Asked) {
     let reservation = ReservationId(uuid::Uuid::now_v7());
     let wish = Wish {
         reservation,
@@ -241,7 +246,7 @@ async fn a_type_with_sold_nights_does_not_become_composed_and_an_empty_one_does(
     hotel.proven().await;
 }
 
-fn room(room_type: &str, is_active: bool) -> Room {
+pub fn room(room_type: &str, is_active: bool) -> Room {
     Room {
         code: String::new(),
         room_type: room_type.into(),
@@ -252,7 +257,7 @@ fn room(room_type: &str, is_active: bool) -> Room {
     }
 }
 
-async fn list(hotel: &Hotel, code: &str, room: Room) -> Result<(Room, bool), Refusal> {
+pub async fn list(hotel: &Hotel, code: &str, room: Room) -> Result<(Room, bool), Refusal> {
     let (ledger, by) = (&hotel.ledger, &hotel.by);
     let put = catalog::put_room(ledger, hotel.property, by, code, room, None, None).await;
     put.expect("no failure")
@@ -297,7 +302,11 @@ async fn once_rooms_are_listed_their_number_is_the_types_count() {
     hotel.proven().await;
 }
 
-async fn block(hotel: &Hotel, code: &str, blocks: &[(StayRange, &str)]) -> Result<Room, Refusal> {
+pub async fn block(
+    hotel: &Hotel,
+    code: &str,
+    blocks: &[(StayRange, &str)],
+) -> Result<Room, Refusal> {
     let blocks = blocks
         .iter()
         .map(|(stay, kind)| (*stay, (*kind).to_owned(), Some("pipe".into())));
