@@ -228,9 +228,10 @@ begin
 end
 $$;
 
--- Assignments follow the stays that changed: gone where the stay takes nothing or came to another type than the
--- room's (a guest who was put into a better room keeps it through any other change), moved where the room is free,
--- else taken out and the reservation flagged: a stay that fits by count but in no single room.
+-- Assignments follow the stays that changed: gone where the stay takes nothing, has fewer rooms now, or came to
+-- another type than the room's (a guest who was put into a better room keeps it through any other change); moved
+-- where the room is free, else taken out and the reservation flagged: a stay that fits by count but in no single
+-- room.
 create function ledger_apply_assignments(more jsonb) returns void language plpgsql as $$
 declare
     a record;
@@ -238,6 +239,8 @@ begin
     for a in
         select m.property_id, m.assignment_id, m.room_id, m.reservation_id, s.taken_from, s.taken_until,
                s.is_given_back or r.status in ('cancelled', 'expired', 'completed') or s.taken_from = s.taken_until
+                 or row_number() over (partition by m.property_id, m.reservation_id, m.room_stay_id
+                                       order by m.assignment_id) > s.quantity
                  or (s.room_stay_id = any(k.retyped) and o.room_type_id is distinct from s.room_type_id) as is_over
           from jsonb_to_recordset(more -> 'changed') k(property_id bigint, reservation_id uuid, retyped integer[])
           join reservation r using (property_id, reservation_id)

@@ -191,18 +191,25 @@ pub(crate) fn blocks(blocks: &[(StayRange, String, Option<String>)]) -> Result<(
     for (i, (stay, kind, _)) in blocks.iter().enumerate() {
         let known = BLOCK_KINDS.contains(&kind.as_str());
         let sentence = format!("one of {}", BLOCK_KINDS.join(", "));
-        faults.unless(known, &format!("/{i}/kind"), &sentence);
+        faults.unless(known, &format!("/blocks/{i}/kind"), &sentence);
         let apart = blocks[..i]
             .iter()
             .all(|(other, ..)| stay.intersection(*other).is_none());
         faults.unless(
             apart,
-            &format!("/{i}/from"),
+            &format!("/blocks/{i}/from"),
             "two blocks have a night in common",
         );
     }
+    let nights: i32 = blocks.iter().map(|(stay, ..)| stay.length()).sum();
+    let sentence = format!("at most {BLOCKED_NIGHTS_MAX} nights together");
+    faults.unless(nights <= BLOCKED_NIGHTS_MAX, "/blocks", &sentence);
     faults.done()
 }
+
+/// Nights in which one room is blocked at most, some ten years: they are judged and written in one
+/// piece.
+const BLOCKED_NIGHTS_MAX: i32 = 4_000;
 
 const BLOCK_KINDS: [&str; 3] = ["out_of_order", "owner", "house_use"];
 

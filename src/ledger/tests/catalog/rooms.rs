@@ -361,9 +361,9 @@ async fn a_block_counts_out_of_order_beside_what_staff_stated() {
     for (blocks, at) in [
         (
             vec![(stay(1, 3), "owner"), (stay(2, 4), "owner")],
-            "/1/from",
+            "/blocks/1/from",
         ),
-        (vec![(stay(1, 3), "party")], "/0/kind"),
+        (vec![(stay(1, 3), "party")], "/blocks/0/kind"),
     ] {
         let refusal = block(&hotel, "101", &blocks).await.expect_err(at);
         assert!(matches!(refusal, Refusal::Invalid(f) if f[0].0 == at));

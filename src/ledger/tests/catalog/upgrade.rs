@@ -123,6 +123,19 @@ async fn an_upgraded_guest_keeps_the_room_when_another_room_is_given_back() {
 }
 
 #[tokio::test]
+async fn a_stay_of_fewer_rooms_leaves_the_one_that_it_got_last() {
+    let house = House::open().await;
+    let (hotel, nights) = (&house.hotel, stay(2, 4));
+    let id = sell(hotel, house.dbl, nights, 2).await;
+    house.assign(id, 1, "102").await;
+    house.assign(id, 1, "101").await;
+    let one = vec![wished(Some(1), house.dbl, nights)];
+    house.modify(id, None, Some(one)).await;
+    assert_eq!(assigned(hotel, id).await, ["102"]);
+    hotel.proven().await;
+}
+
+#[tokio::test]
 async fn a_stay_that_comes_to_another_type_leaves_a_room_that_is_not_of_it() {
     let house = House::open().await;
     let (hotel, nights) = (&house.hotel, stay(2, 4));
