@@ -3,7 +3,8 @@
 -- One round trip that carries out what a batch decided, or nothing: reservations are changed by (id, version),
 -- nights by (key, version), the property's rules version is demanded. If any count is short it raises KR001
 -- and the whole rolls back: the batch is read again under locks and decided anew. Locks are taken in one
--- order: idempotency keys, reservations, references, nights, room types, rooms, assignments. The caller sorts the arrays.
+-- order: idempotency keys, reservations, references, nights, room types, rooms, assignments. The caller sorts
+-- the arrays.
 --
 -- What every hold writes comes as arrays (the fastest way in); what is rarer comes as JSON.
 

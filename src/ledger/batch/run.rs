@@ -98,7 +98,7 @@ impl Attempt<'_> {
                     .flatten()
                     .chain(self.commands.iter().copied())
             };
-            // Before the nights that they name: what changes in between is noticed by their version.
+            // Before the nights that they name: a change in between is noticed by their version.
             let rooms = room::seen(conn, &keys::rooms(all())).await?;
             let mut keys = keys::of(all(), &rules, &rooms, self.relook);
             keys.nights.extend(born.iter().copied());

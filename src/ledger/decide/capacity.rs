@@ -40,7 +40,7 @@ pub fn set_nights(
     let mut before = BTreeMap::new();
     for (index, change) in changes.iter().enumerate() {
         check_plain(draft, property, change.room_type).map_err(|refusal| at(index, refusal))?;
-        // All nights are read before the first is judged: those that are not there are born at once.
+        // All are read before the first is judged: those that are not there are born at once.
         for (night, balance) in balances(draft, property, change.room_type, change.nights) {
             before.insert((change.room_type, night), balance);
         }

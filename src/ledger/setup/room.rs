@@ -3,7 +3,8 @@
 //! The count of a type goes through the lanes first, where the rule stands that a cut below what
 //! is taken needs a force; the room's row follows. A crash between the two leaves nights counted
 //! as if the room were written: every put ends by giving nights the count of their type, as the
-//! roll-over does, be it the same put again or another. Blocks are one command of the lanes, rows and nights in one.
+//! roll-over does, be it the same put again or another. Blocks are one command of the lanes, rows
+//! and nights in one.
 
 use std::collections::BTreeSet;
 
