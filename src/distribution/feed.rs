@@ -25,6 +25,7 @@ use crate::feed::directory::Directory;
 use crate::feed::events::{Event, Subject};
 use crate::handle::Distribution;
 use crate::notice::{self, About, Kind};
+use crate::push::urgency::Repeat;
 use crate::store::feed::Place;
 use crate::store::mark::NewMark;
 use crate::store::push_state::Bell;
@@ -309,10 +310,14 @@ async fn write_marks(conn: &mut PgConnection, derived: &Derived) -> Result<(), D
     let marks: Vec<NewMark> = derived
         .marks
         .iter()
-        .map(|((account, key), repeat)| NewMark {
+        .map(|((account, key), reason)| NewMark {
             account: *account,
             key: *key,
-            repeat: *repeat,
+            repeat: Repeat {
+                is_cancellation: reason.is_cancellation,
+                is_full: false,
+            },
+            changed_at: reason.changed_at,
         })
         .collect();
     for some in marks.chunks(MARKS_AT_ONCE) {

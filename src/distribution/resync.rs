@@ -135,6 +135,7 @@ pub(crate) async fn mark_all(
                 is_cancellation: false,
                 is_full: true,
             },
+            changed_at: None,
         })
         .collect();
     for some in marks.chunks(MARKS_AT_ONCE) {

@@ -68,6 +68,8 @@ pub struct RateTailEntry {
     pub nights: StayRange,
     /// Which fields.
     pub fields: Vec<String>,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// Entries behind the cursor, below the snapshot's horizon, in the tail's order.

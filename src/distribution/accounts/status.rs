@@ -39,7 +39,8 @@ pub struct Status {
     pub queue_changes: i64,
     /// Since when the oldest change is untold.
     pub untold_since: Option<Timestamp>,
-    /// From change to acknowledgement, over the last tellings.
+    /// From a change of the ledger to its acknowledgement, over the last changes told; first and
+    /// full tellings answer no change and are left out.
     pub lag: Lag,
     /// The same of what lowers or closes, which never waits for a poll.
     pub lag_lowering: Lag,
@@ -59,10 +60,10 @@ pub struct Status {
     pub messages: Vec<Message>,
 }
 
-/// Milliseconds from change to acknowledgement.
+/// Milliseconds from a change of the ledger to its acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lag {
-    /// Tellings looked at.
+    /// Changes looked at, cell by cell.
     pub count: i64,
     /// Half took no longer.
     pub p50_ms: i64,
@@ -275,7 +276,7 @@ async fn messages(
     Ok(messages.collect())
 }
 
-/// Tellings that the lag is measured over.
+/// Changes that the lag is measured over.
 const LAG_OF_LAST: i64 = 1_000;
 /// Nights at risk that are looked at at most: more than two years of several types.
 const NIGHTS_MAX: i64 = 5_000;

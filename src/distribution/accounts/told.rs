@@ -1,10 +1,12 @@
 //! What was told to an account of each night, past nights too; and what a shop that fetches is
 //! served, recorded as told.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use keyrack_ledger::catalog::AccountRow;
 use keyrack_ledger::tail;
-use keyrack_model::ari::{AriCell, AriValues};
+use keyrack_model::ari::{AriCell, AriKey, AriValues};
 use keyrack_model::channel::AccountState;
 use keyrack_model::stay::{StayDate, StayRange};
 
@@ -13,6 +15,7 @@ use crate::accounts::names::Names;
 use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::push::urgency::{Shown, openness};
+use crate::store::mark::Mark;
 use crate::store::told::Told;
 use crate::store::told_history::Telling;
 use crate::store::{mark, push_attempt, told, told_history, transaction};
@@ -134,7 +137,6 @@ pub async fn serve(
         .await?
         .into_iter()
         .filter(|mark| nights.contains(mark.key.night))
-        .map(|mark| (mark.key, mark.seq))
         .collect();
     let cells = tail::cells(&inner.ledger, &asked.listing(), &keys).await?;
     record(distribution, &asked, &cells, &marks).await?;
@@ -152,13 +154,17 @@ async fn record(
     distribution: &Distribution,
     asked: &Asked,
     cells: &[AriCell],
-    marks: &[(keyrack_model::ari::AriKey, i64)],
+    marks: &[Mark],
 ) -> Result<(), DistributionError> {
     let inner = &distribution.inner;
     let account = asked.row.account.id;
     let is_pushed = asked.capabilities.takes_deltas || asked.capabilities.takes_complete_sets;
     let keys: Vec<_> = cells.iter().map(|cell| cell.key).collect();
     let before = told::load(&inner.pool, account, &keys).await?;
+    let changes: HashMap<AriKey, Option<Timestamp>> = marks
+        .iter()
+        .map(|mark| (mark.key, mark.changed_at))
+        .collect();
     let mut tx = transaction::begin(&inner.pool).await?;
     let (attempt, now) =
         push_attempt::begin(&mut tx, account, cells.len(), cells.len(), false).await?;
@@ -174,6 +180,8 @@ async fn record(
             key: cell.key,
             values: cell.values.clone(),
             due_at: now,
+            // Where it is pushed too, the push is what answers the change.
+            changed_at: (changes.get(&cell.key).copied().flatten()).filter(|_| !is_pushed),
             sent_at: now,
             acknowledged_at: Some(now),
             why: Some("served".into()),
@@ -190,7 +198,8 @@ async fn record(
             .map(|cell| served(cell, now, attempt))
             .collect();
         told::save(&mut tx, account, &rows).await?;
-        mark::settle(&mut tx, account, marks).await?;
+        let marks: Vec<_> = marks.iter().map(|mark| (mark.key, mark.seq)).collect();
+        mark::settle(&mut tx, account, &marks).await?;
     }
     transaction::commit(tx).await
 }

@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use jiff::Timestamp;
 use keyrack_ledger::tail::{RateTailEntry, TailEntry};
 use keyrack_model::ari::AriKey;
 use keyrack_model::id::{AccountId, CaseId, PropertyId, RatePlanId, ReservationId, RoomTypeId};
 use keyrack_model::stay::StayRange;
 
 use crate::feed::events::{self, Event};
-use crate::push::urgency::Repeat;
 use crate::store::evidence::EvidenceDue;
 use crate::store::push_state::Bell;
 
@@ -36,11 +36,21 @@ pub(crate) struct House {
     pub(crate) touched: HashMap<RoomTypeId, Vec<RoomTypeId>>,
 }
 
+/// Why a cell is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reason {
+    /// A guest cancelled: it is told also where nothing changed.
+    pub(crate) is_cancellation: bool,
+    /// The oldest change of what is sold; `None` where the account itself changed, whereupon it is
+    /// told everything, or the calendar moved on.
+    pub(crate) changed_at: Option<Timestamp>,
+}
+
 /// What follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Derived {
     /// Cells to be told, each once.
-    pub(crate) marks: BTreeMap<(AccountId, AriKey), Repeat>,
+    pub(crate) marks: BTreeMap<(AccountId, AriKey), Reason>,
     /// Whose turns are to be asked for.
     pub(crate) bells: BTreeSet<Bell>,
     /// What webhooks may want to hear of, in the tail's order.
@@ -58,27 +68,31 @@ pub(crate) fn derive(
     let mut derived = Derived::default();
     let mut kinds = Kinds::default();
     for entry in entries {
-        let repeat = Repeat {
+        let reason = Reason {
             is_cancellation: kinds.frees(entry),
-            is_full: false,
+            changed_at: (entry.kind != BORN).then_some(entry.at),
         };
         if let (Some(house), Some(room_type), Some(nights)) =
             (houses.get(&entry.property), entry.room_type, entry.nights)
         {
-            derived.mark(house, None, Some(room_type), nights, repeat);
+            derived.mark(house, None, Some(room_type), nights, reason);
         }
         derived.events.extend(events::of(entry));
         derived.evidence.extend(evidence(entry));
     }
     for change in rates {
         if let Some(house) = houses.get(&change.property) {
-            let repeat = Repeat::default();
+            let is_change = !change.fields.iter().any(|f| REPEATS.contains(&f.as_str()));
+            let reason = Reason {
+                is_cancellation: false,
+                changed_at: is_change.then_some(change.at),
+            };
             derived.mark(
                 house,
                 change.account,
                 change.room_type,
                 change.nights,
-                repeat,
+                reason,
             );
         }
     }
@@ -96,7 +110,7 @@ impl Derived {
         only: Option<AccountId>,
         room_type: Option<RoomTypeId>,
         nights: StayRange,
-        repeat: Repeat,
+        reason: Reason,
     ) {
         let alone: Vec<RoomTypeId> = room_type.into_iter().collect();
         let touched = room_type.map(|id| house.touched.get(&id).unwrap_or(&alone));
@@ -108,7 +122,7 @@ impl Derived {
             };
             for (id, plans) in &listed.cells {
                 if touched.is_none_or(|touched| touched.contains(id)) {
-                    self.mark_type(listed.bell, *id, plans, told, repeat);
+                    self.mark_type(listed.bell, *id, plans, told, reason);
                 }
             }
         }
@@ -120,7 +134,7 @@ impl Derived {
         room_type: RoomTypeId,
         plans: &BTreeSet<Option<RatePlanId>>,
         nights: StayRange,
-        repeat: Repeat,
+        reason: Reason,
     ) {
         self.bells.insert(bell);
         for night in nights.nights() {
@@ -131,7 +145,9 @@ impl Derived {
                     night,
                 };
                 let known = self.marks.entry((bell.account, key)).or_default();
-                known.is_cancellation |= repeat.is_cancellation && rate_plan.is_none();
+                known.is_cancellation |= reason.is_cancellation && rate_plan.is_none();
+                let both = known.changed_at.into_iter().chain(reason.changed_at);
+                known.changed_at = both.min();
             }
         }
     }
@@ -164,6 +180,12 @@ impl Kinds {
         }
     }
 }
+
+/// The kind by which nights come into the house.
+const BORN: &str = "night_born";
+/// Fields of the rates' tail by which an account is told everything, or new nights: nothing that is
+/// sold changed, so no lag is counted.
+const REPEATS: [&str; 4] = ["account", "mapping", "horizon", "lead_time"];
 
 /// Kinds by which a channel's rooms may come free.
 const FREEING: [&str; 5] = ["cancelled", "modified", "expired", "no_show", "completed"];
@@ -237,9 +259,9 @@ mod tests {
     }
 
     fn lines(derived: &Derived) -> Vec<String> {
-        let lines = derived.marks.iter().map(|((account, key), repeat)| {
+        let lines = derived.marks.iter().map(|((account, key), reason)| {
             let plan = key.rate_plan.map_or(0, |plan| plan.0);
-            let again = if repeat.is_cancellation { " again" } else { "" };
+            let again = if reason.is_cancellation { " again" } else { "" };
             format!("{account}: {}/{plan} {}{again}", key.room_type, key.night)
         });
         lines.collect()
@@ -307,7 +329,8 @@ mod tests {
             rate_plan: None,
             account: Some(AccountId(5)),
             nights: nights(18, 30),
-            fields: vec!["state".into()],
+            fields: vec!["account".into()],
+            at: Timestamp::UNIX_EPOCH,
         };
         assert_eq!(
             lines(&derive(&[], &[change], &houses)),

@@ -101,6 +101,8 @@ impl Outcome {
                 due_at: echo_at.filter(|_| !pick.is_held).unwrap_or(now),
                 attempt: 0,
                 is_full: mark.repeat.is_full || echo_at.is_some(),
+                // What is held is still to be told; an echo tells it a second time.
+                changed_at: mark.changed_at.filter(|_| pick.is_held),
                 error: None,
             });
         } else {
@@ -139,6 +141,7 @@ impl Outcome {
             due_at: now.saturating_add(wait).unwrap_or(Timestamp::MAX),
             attempt,
             is_full: mark.repeat.is_full,
+            changed_at: mark.changed_at,
             error: Some(why.to_owned()),
         });
     }
@@ -161,6 +164,7 @@ fn telling(
         key: pick.cell.key,
         values: pick.cell.values.clone(),
         due_at: due_at(pick, sending.sent_at),
+        changed_at: pick.mark.as_ref().and_then(|mark| mark.changed_at),
         sent_at: sending.sent_at,
         acknowledged_at,
         why: why.map(str::to_owned),

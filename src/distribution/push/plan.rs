@@ -82,6 +82,7 @@ impl Ear {
             due_at,
             attempt: mark.attempt,
             is_full: mark.repeat.is_full,
+            changed_at: mark.changed_at,
             error: None,
         };
         if is_raise && self.hearing.now < gathered_at {
@@ -208,6 +209,7 @@ fn unmarked(key: AriKey, now: Timestamp) -> Mark {
         key,
         seq: 0,
         first_marked_at: now,
+        changed_at: None,
         marked_at: now,
         repeat: crate::push::urgency::Repeat::default(),
         attempt: 0,

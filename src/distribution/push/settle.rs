@@ -159,6 +159,7 @@ async fn mark_anew(conn: &mut PgConnection, sending: &Sending) -> Result<(), Dis
                 is_cancellation: false,
                 is_full: true,
             },
+            changed_at: pick.mark.as_ref().and_then(|mark| mark.changed_at),
         })
         .collect();
     mark::upsert(conn, &marks).await?;
@@ -293,8 +294,9 @@ fn count(sending: &Sending, outcome: &Outcome, word: &'static str) {
     metrics::histogram!("push_duration_seconds", "channel" => channel.clone())
         .record(sending.started.elapsed().as_secs_f64());
     for telling in &outcome.history {
-        if let Some(acknowledged_at) = telling.acknowledged_at {
-            let lag = acknowledged_at.duration_since(telling.due_at);
+        let told = telling.acknowledged_at.zip(telling.changed_at);
+        if let Some((acknowledged_at, changed_at)) = told {
+            let lag = acknowledged_at.duration_since(changed_at);
             let kind = if telling.is_raise { "raise" } else { "lower" };
             metrics::histogram!("push_lag_seconds", "channel" => channel.clone(), "kind" => kind)
                 .record(lag.as_secs_f64());

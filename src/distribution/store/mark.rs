@@ -17,6 +17,8 @@ pub(crate) struct Mark {
     pub(crate) seq: i64,
     /// Since when something is untold.
     pub(crate) first_marked_at: jiff::Timestamp,
+    /// The oldest change of the ledger that is untold; `None` where it is only told again.
+    pub(crate) changed_at: Option<jiff::Timestamp>,
     /// The last change.
     pub(crate) marked_at: jiff::Timestamp,
     /// Why it is told also where nothing changed.
@@ -34,6 +36,8 @@ pub(crate) struct NewMark {
     pub(crate) key: AriKey,
     /// Why it is told also where nothing changed.
     pub(crate) repeat: Repeat,
+    /// The change of the ledger; `None` where there is none and all is told again.
+    pub(crate) changed_at: Option<jiff::Timestamp>,
 }
 
 /// The keys of cells as columns: room types, rate plans (0 is the room), nights.
@@ -45,6 +49,13 @@ pub(super) fn columns(keys: impl Iterator<Item = AriKey>) -> (Vec<i64>, Vec<i64>
         columns.2.push(Date::from(key.night));
     }
     columns
+}
+
+/// Instants as a column.
+pub(super) fn instants(
+    instants: impl Iterator<Item = Option<jiff::Timestamp>>,
+) -> Vec<Option<Timestamp>> {
+    instants.map(|at| at.map(Timestamp::from)).collect()
 }
 
 /// The reverse of [`columns`].
@@ -66,12 +77,14 @@ pub(crate) async fn upsert(
     let (room_types, rate_plans, nights) = columns(marks.iter().map(|mark| mark.key));
     let cancelled: Vec<bool> = marks.iter().map(|m| m.repeat.is_cancellation).collect();
     let full: Vec<bool> = marks.iter().map(|mark| mark.repeat.is_full).collect();
+    let changed = instants(marks.iter().map(|mark| mark.changed_at));
     sqlx::query(
         "insert into mark (account_id, room_type_id, rate_plan_id, stay_date,
-                           first_marked_at, marked_at, is_cancellation, is_full, due_at)
-         select a, t, p, d, clock.now, clock.now, c, f, clock.now
+                           first_marked_at, marked_at, is_cancellation, is_full, due_at,
+                           changed_at)
+         select a, t, p, d, clock.now, clock.now, c, f, clock.now, h
          from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::date[], $5::boolean[],
-                     $6::boolean[]) as cell(a, t, p, d, c, f),
+                     $6::boolean[], $7::timestamptz[]) as cell(a, t, p, d, c, f, h),
               (select ledger_now() as now) clock
          order by a, t, p, d
          on conflict (account_id, room_type_id, rate_plan_id, stay_date) do update set
@@ -80,7 +93,8 @@ pub(crate) async fn upsert(
              is_cancellation = mark.is_cancellation or excluded.is_cancellation,
              is_full = mark.is_full or excluded.is_full,
              waits_for_poll = false,
-             due_at = excluded.due_at",
+             due_at = excluded.due_at,
+             changed_at = least(mark.changed_at, excluded.changed_at)",
     )
     .bind(accounts)
     .bind(room_types)
@@ -88,6 +102,7 @@ pub(crate) async fn upsert(
     .bind(nights)
     .bind(cancelled)
     .bind(full)
+    .bind(changed)
     .execute(conn)
     .await
     .map_err(DistributionError::while_doing("marking cells"))?;
@@ -101,6 +116,7 @@ struct Row {
     stay_date: Date,
     seq: i64,
     first_marked_at: Timestamp,
+    changed_at: Option<Timestamp>,
     marked_at: Timestamp,
     is_cancellation: bool,
     is_full: bool,
@@ -113,6 +129,7 @@ impl From<Row> for Mark {
             key: key(row.room_type_id, row.rate_plan_id, row.stay_date),
             seq: row.seq,
             first_marked_at: row.first_marked_at.to_jiff(),
+            changed_at: row.changed_at.map(|at| at.to_jiff()),
             marked_at: row.marked_at.to_jiff(),
             repeat: Repeat {
                 is_cancellation: row.is_cancellation,
@@ -134,13 +151,13 @@ pub(crate) async fn due(
 ) -> Result<Vec<Mark>, DistributionError> {
     let rows: Vec<Row> = sqlx::query_as(
         "(select room_type_id, rate_plan_id, stay_date, seq, first_marked_at, marked_at,
-                 is_cancellation, is_full, attempt
+                 is_cancellation, is_full, attempt, changed_at
           from mark
           where account_id = $1 and not waits_for_poll and due_at <= $2
           order by is_full, due_at limit $4)
          union all
          (select room_type_id, rate_plan_id, stay_date, seq, first_marked_at, marked_at,
-                 is_cancellation, is_full, attempt
+                 is_cancellation, is_full, attempt, changed_at
           from mark
           where account_id = $1 and waits_for_poll and due_at <= $2 and marked_at < $3
           order by is_full, due_at limit $4)",
@@ -162,7 +179,7 @@ pub(crate) async fn all(
 ) -> Result<Vec<Mark>, DistributionError> {
     let rows: Vec<Row> = sqlx::query_as(
         "select room_type_id, rate_plan_id, stay_date, seq, first_marked_at, marked_at,
-                is_cancellation, is_full, attempt
+                is_cancellation, is_full, attempt, changed_at
          from mark where account_id = $1",
     )
     .bind(account.0)
@@ -212,6 +229,8 @@ pub(crate) struct Rest {
     pub(crate) attempt: u32,
     /// Told again in full then: the echo of an unknown outcome.
     pub(crate) is_full: bool,
+    /// The change that is still to be told; `None` where it has been.
+    pub(crate) changed_at: Option<jiff::Timestamp>,
     /// What staff see.
     pub(crate) error: Option<String>,
 }
@@ -231,13 +250,15 @@ pub(crate) async fn rest(
         .map(|rest| i32::try_from(rest.attempt).unwrap_or(i32::MAX))
         .collect();
     let full: Vec<bool> = rests.iter().map(|rest| rest.is_full).collect();
+    let changed = instants(rests.iter().map(|rest| rest.changed_at));
     let errors: Vec<Option<&str>> = rests.iter().map(|rest| rest.error.as_deref()).collect();
     sqlx::query(
         "update mark set waits_for_poll = w, due_at = u, attempt = n, last_error = e,
-                         is_full = f
+                         is_full = f, changed_at = h
          from unnest($2::bigint[], $3::bigint[], $4::date[], $5::bigint[], $6::boolean[],
-                     $7::timestamptz[], $8::integer[], $9::boolean[], $10::text[])
-              as cell(t, p, d, s, w, u, n, f, e)
+                     $7::timestamptz[], $8::integer[], $9::boolean[], $10::text[],
+                     $11::timestamptz[])
+              as cell(t, p, d, s, w, u, n, f, e, h)
          where account_id = $1 and room_type_id = t and rate_plan_id = p and stay_date = d
                and seq = s",
     )
@@ -251,6 +272,7 @@ pub(crate) async fn rest(
     .bind(attempts)
     .bind(full)
     .bind(errors)
+    .bind(changed)
     .execute(conn)
     .await
     .map_err(DistributionError::while_doing("putting marks to rest"))?;

@@ -8,7 +8,7 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, PgExecutor};
 
 use crate::error::DistributionError;
-use crate::store::mark::{columns, key};
+use crate::store::mark::{columns, instants, key};
 use crate::store::told::{detail, values};
 
 /// A change that was told.
@@ -22,6 +22,8 @@ pub(crate) struct Telling {
     pub(crate) values: AriValues,
     /// When the change was marked.
     pub(crate) due_at: jiff::Timestamp,
+    /// The change of the ledger that it tells; `None` where all was told again.
+    pub(crate) changed_at: Option<jiff::Timestamp>,
     /// When it was sent.
     pub(crate) sent_at: jiff::Timestamp,
     /// When the channel said that it took it; `None` where it refused or never answered.
@@ -61,10 +63,8 @@ pub(crate) async fn append(
         .iter()
         .map(|telling| telling.sent_at.into())
         .collect();
-    let acknowledged: Vec<Option<Timestamp>> = tellings
-        .iter()
-        .map(|telling| telling.acknowledged_at.map(Timestamp::from))
-        .collect();
+    let acknowledged = instants(tellings.iter().map(|telling| telling.acknowledged_at));
+    let changed = instants(tellings.iter().map(|telling| telling.changed_at));
     let whys: Vec<Option<&str>> = tellings
         .iter()
         .map(|telling| telling.why.as_deref())
@@ -74,11 +74,11 @@ pub(crate) async fn append(
     sqlx::query(
         "insert into told_history (account_id, room_type_id, rate_plan_id, stay_date, rooms,
                                    closed, detail, due_at, sent_at, acknowledged_at, why,
-                                   attempt_id, is_raise)
+                                   attempt_id, is_raise, changed_at)
          select $1, * from unnest($2::bigint[], $3::bigint[], $4::date[], $5::integer[],
                                   $6::boolean[], $7::jsonb[], $8::timestamptz[],
                                   $9::timestamptz[], $10::timestamptz[], $11::text[],
-                                  $12::bigint[], $13::boolean[])",
+                                  $12::bigint[], $13::boolean[], $14::timestamptz[])",
     )
     .bind(account.0)
     .bind(room_types)
@@ -93,6 +93,7 @@ pub(crate) async fn append(
     .bind(whys)
     .bind(attempts)
     .bind(raises)
+    .bind(changed)
     .execute(conn)
     .await
     .map_err(DistributionError::while_doing("recording what was told"))?;
@@ -114,6 +115,7 @@ struct Row {
     why: Option<String>,
     attempt_id: i64,
     is_raise: bool,
+    changed_at: Option<Timestamp>,
 }
 
 impl From<Row> for Telling {
@@ -128,6 +130,7 @@ impl From<Row> for Telling {
             why: row.why,
             attempt: row.attempt_id,
             is_raise: row.is_raise,
+            changed_at: row.changed_at.map(|at| at.to_jiff()),
         }
     }
 }
@@ -145,7 +148,7 @@ pub(crate) async fn of_rooms(
     let room_types: Vec<i64> = room_types.iter().map(|room_type| room_type.0).collect();
     let mut rows: Vec<Row> = sqlx::query_as(
         "select account_id, room_type_id, rate_plan_id, stay_date, rooms, closed, detail,
-                due_at, sent_at, acknowledged_at, why, attempt_id, is_raise
+                due_at, sent_at, acknowledged_at, why, attempt_id, is_raise, changed_at
          from told_history
          where account_id = any($1) and stay_date >= $2 and stay_date < $3
                and room_type_id = any($4) and rate_plan_id = 0
@@ -175,7 +178,7 @@ pub(crate) async fn between(
 ) -> Result<Vec<Telling>, DistributionError> {
     let rows: Vec<Row> = sqlx::query_as(
         "select account_id, room_type_id, rate_plan_id, stay_date, rooms, closed, detail,
-                due_at, sent_at, acknowledged_at, why, attempt_id, is_raise
+                due_at, sent_at, acknowledged_at, why, attempt_id, is_raise, changed_at
          from told_history
          where account_id = $1 and stay_date >= $2 and stay_date < $3
          order by stay_date, room_type_id, rate_plan_id, history_id limit $4",
@@ -192,11 +195,11 @@ pub(crate) async fn between(
     Ok(rows.into_iter().map(Telling::from).collect())
 }
 
-/// Milliseconds from change to acknowledgement over the last tellings of an account: of how many,
+/// Milliseconds from change to acknowledgement over the last changes told to an account: of how many,
 /// and their 50th, 95th and 99th hundredth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LagRow {
-    /// Tellings looked at.
+    /// Changes looked at, cell by cell.
     pub(crate) count: i64,
     /// Half took no longer.
     pub(crate) p50_ms: i64,
@@ -206,7 +209,8 @@ pub(crate) struct LagRow {
     pub(crate) p99_ms: i64,
 }
 
-/// The lag over the last `last` acknowledged tellings; only those that lower, or all.
+/// The lag over the last `last` acknowledged tellings of a change of the ledger; only those that
+/// lower, or all. First and full tellings and echoes answer no change and count for nothing.
 pub(crate) async fn lag(
     db: impl PgExecutor<'_>,
     account: AccountId,
@@ -217,10 +221,11 @@ pub(crate) async fn lag(
         "select count(*), percentile_disc(0.50) within group (order by ms),
                 percentile_disc(0.95) within group (order by ms),
                 percentile_disc(0.99) within group (order by ms)
-         from (select (extract(epoch from acknowledged_at - due_at) * 1000)::bigint as ms,
+         from (select (extract(epoch from acknowledged_at - changed_at) * 1000)::bigint as ms,
                       is_raise
                from told_history
                where account_id = $1 and acknowledged_at is not null
+                     and changed_at is not null
                order by history_id desc limit $3) newest
          where not ($2 and is_raise)",
     )

@@ -62,6 +62,7 @@ struct RateRow {
     night_from: Date,
     night_until: Date,
     fields: Vec<String>,
+    at: Timestamp,
 }
 
 /// Changes of rates and rules behind a cursor.
@@ -72,7 +73,7 @@ pub(crate) async fn rate_changes(
 ) -> Result<Vec<RateTailEntry>, LedgerError> {
     let rows: Vec<RateRow> = sqlx::query_as(
         "select tx::text, seq, property_id, room_type_id, rate_plan_id, account_id, night_from,
-                night_until, fields
+                night_until, fields, at
          from rate_change
          where (tx, seq) > ($1::text::xid8, $2)
            and tx < pg_snapshot_xmin(pg_current_snapshot())
@@ -158,6 +159,7 @@ impl TryFrom<RateRow> for RateTailEntry {
             nights: nights
                 .ok_or_else(|| LedgerError::Unreadable("the nights of a rate change".to_owned()))?,
             fields: row.fields,
+            at: row.at.to_jiff(),
         })
     }
 }

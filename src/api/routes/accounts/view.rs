@@ -51,7 +51,8 @@ pub struct AccountView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     untold_since: Option<Timestamp>,
-    /// From change to acknowledgement.
+    /// From a change of the ledger to its acknowledgement; first and full tellings answer no change
+    /// and are left out.
     lag: LagView,
     /// The same of what lowers or closes, which never waits for a poll.
     lag_lowering: LagView,
@@ -96,11 +97,11 @@ pub struct AccountBrief {
     version: i64,
 }
 
-/// From change to acknowledgement, over the last tellings.
+/// From a change of the ledger to its acknowledgement, over the last changes told.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Lag)]
 struct LagView {
-    /// Tellings looked at.
+    /// Changes looked at, cell by cell.
     count: i64,
     /// Half took no longer.
     p50_ms: i64,

@@ -66,6 +66,8 @@ async fn r25_a_lost_push_that_lands_late_is_told_over() {
     house.tell().await;
     assert_eq!(house.portal.shows("DBL", march(3)), 2);
     assert_eq!(house.queue().await, 0);
+    let lag = house.status().await.lag;
+    assert_eq!(lag.count, 1, "the echo answers no change: {lag:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
