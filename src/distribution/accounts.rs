@@ -6,6 +6,7 @@
 mod asked;
 pub mod go_live;
 pub mod lifecycle;
+pub mod listing;
 pub mod mappings;
 pub mod names;
 pub mod standing;

@@ -210,6 +210,21 @@ pub(crate) async fn forget_code(
     Ok(())
 }
 
+/// Forgets everything that an account was told, from a night on: it stands for another listing.
+pub(crate) async fn forget_all(
+    db: impl PgExecutor<'_>,
+    account: AccountId,
+    from: jiff::civil::Date,
+) -> Result<(), DistributionError> {
+    sqlx::query("delete from told where account_id = $1 and stay_date >= $2")
+        .bind(account.0)
+        .bind(Date::from(from))
+        .execute(db)
+        .await
+        .map_err(DistributionError::while_doing("forgetting a listing"))?;
+    Ok(())
+}
+
 /// A type or plan got another remote code, of which nobody knows what it shows: from a night on
 /// the channel is trusted with nothing, and closes come before raises.
 pub(crate) async fn doubt(

@@ -5,9 +5,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use keyrack_distribution::accounts::lifecycle::{self, Removed};
+use keyrack_distribution::accounts::listing::{self, AccountSetup, PutRefusal};
 use keyrack_distribution::{accounts, connections, poll};
 use keyrack_ledger::catalog::{self, AccountRow};
-use keyrack_model::channel::AccountSettings;
+use keyrack_model::channel::{AccountSettings, AccountState};
 use keyrack_model::id::ConnectionId;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -19,6 +20,7 @@ use crate::conditional::{IfMatch, Versioned};
 use crate::extract::{Body, Segments};
 use crate::names::House;
 use crate::page::Page;
+use crate::problem::kind::Kind;
 use crate::problem::{Problem, Problems};
 use crate::routes::accounts::view::{AccountBrief, AccountSettingsShape, AccountView};
 use crate::routes::properties::PropertyPath;
@@ -62,7 +64,9 @@ struct RemovedView {
     status: &'static str,
 }
 
-/// Makes an account, in `setup`, or changes it.
+/// Makes an account, in `setup`, or changes it. `connection` and `hotel_code` change only in
+/// `setup`, or once it is closed and the channel has acknowledged that: else the old listing would
+/// go on selling what it was told last.
 #[utoipa::path(put, path = "/v1/properties/{property}/accounts/{account}", tag = "channels",
     params(PropertyPath, AccountPath), request_body = AccountBody,
     responses((status = 200, body = AccountView), (status = 201, body = AccountView), Problems))]
@@ -84,21 +88,18 @@ async fn put(
     if at.caller.key.property.is_some() {
         must_be_own(&state, house, connection.id).await?;
     }
-    let (ledger, by, code) = (state.ledger(), at.caller.by(), &path.account);
-    let put = catalog::put_account(
-        ledger,
-        house.id,
-        &by,
-        code,
-        connection.id,
-        connection.channel.as_str(),
-        &body.hotel_code,
-        body.settings,
-        version,
-    );
-    let (row, is_new) = match put.await? {
+    let (engine, by, code) = (state.distribution(), at.caller.by(), &path.account);
+    let setup = AccountSetup {
+        connection: connection.id,
+        channel: connection.channel.as_str().to_owned(),
+        hotel_code: body.hotel_code,
+        settings: body.settings,
+    };
+    let put = listing::put(engine, house.id, &by, code, setup, version).await?;
+    let (row, is_new) = match put {
         Ok(put) => put,
-        Err(refusal) => return Err(house.refused(refusal).await),
+        Err(PutRefusal::Ledger(refusal)) => return Err(house.refused(refusal).await),
+        Err(PutRefusal::LeavesListing(field, state)) => return Err(leaves_listing(field, state)),
     };
     // Somebody stands behind the connection now: what the channel holds for him is asked for at
     // once.
@@ -106,6 +107,21 @@ async fn put(
     let version = row.version;
     let view = AccountView::load(state.distribution(), row).await?;
     Ok(Versioned::put(version, is_new, view))
+}
+
+/// What to do where an account would leave a listing open behind it.
+fn leaves_listing(field: &str, state: AccountState) -> Problem {
+    let to_do = match state {
+        AccountState::Closed => "wait until the channel has acknowledged the close of every night",
+        _ => "close the account and wait until the channel has acknowledged it",
+    };
+    let detail = format!(
+        "the listing at the channel would stay open with the last numbers and nobody would tell it \
+         more: {to_do}, then change {}; or leave this account as it is and make another for the \
+         new listing",
+        field.trim_start_matches('/')
+    );
+    Problem::new(Kind::IllegalTransition, detail)
 }
 
 /// A key of one hotel lists it only where no other hotel goes through the same login.

@@ -2,9 +2,11 @@
 
 use keyrack_distribution::accounts::go_live::{self, GoLiveRefusal, Problem};
 use keyrack_distribution::accounts::lifecycle::{self, Removed, StateRefusal};
+use keyrack_distribution::accounts::listing::{self, AccountSetup, PutRefusal};
 use keyrack_distribution::accounts::standing::State;
 use keyrack_distribution::accounts::{self, mappings, status, told};
 use keyrack_distribution::{push, resync};
+use keyrack_ledger::catalog::AccountRow;
 use keyrack_model::channel::{AccountSettings, AccountState};
 use keyrack_model::stay::Stay;
 
@@ -288,6 +290,54 @@ async fn the_lag_is_that_of_changes_and_not_of_telling_everything() {
     let status = house.status().await;
     assert_eq!(status.lag.count, 3, "a night sold, two nights dearer");
     assert!(status.lag.p99_ms < 60_000, "{:?}", status.lag);
+}
+
+impl House {
+    /// The account stands for another listing.
+    async fn relist(&self, hotel: &str) -> Result<(AccountRow, bool), PutRefusal> {
+        let row = self.account().await;
+        let setup = AccountSetup {
+            connection: row.account.connection,
+            channel: row.account.channel.as_str().to_owned(),
+            hotel_code: hotel.into(),
+            settings: row.account.settings,
+        };
+        let by = by();
+        let (engine, code) = (&self.distribution, "portal");
+        let put = listing::put(engine, self.property, &by, code, setup, None);
+        put.await.unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_is_left_behind_only_once_it_is_closed() {
+    let house = House::live().await;
+    let leaves = |state| Err(PutRefusal::LeavesListing("/hotel_code", state));
+    assert_eq!(house.relist("H2").await, leaves(AccountState::Live));
+    assert_eq!(house.account().await.account.hotel_code, "H1");
+    assert!(house.relist("H1").await.is_ok(), "it stays where it is");
+
+    let row = house.account().await;
+    lifecycle::close(&house.distribution, &row, &by(), None)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        house.relist("H2").await,
+        leaves(AccountState::Closed),
+        "the channel does not know that it is closed"
+    );
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 0);
+    assert!(house.relist("H2").await.is_ok());
+    house.portal.messages();
+    house.tell().await;
+    let messages = house.portal.messages();
+    assert!(
+        !messages.is_empty(),
+        "the new listing is told that it is closed"
+    );
+    assert!(messages.iter().all(|message| message["hotel_code"] == "H2"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
