@@ -6,6 +6,7 @@ use axum::body::{Body as RawBody, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use http::request::Parts;
 use http::{HeaderMap, header};
+use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -53,6 +54,72 @@ impl<T: DeserializeOwned> FromRequest<ApiState> for MaybeBody<T> {
     }
 }
 
+/// What came of a body that may be too long.
+pub enum Arrived {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// It is too long; its first bytes.
+    Beginning(Vec<u8>),
+}
+
+/// The bytes of a body within size and time, or the beginning of one that is too long: what is
+/// beyond the limit is never held.
+pub async fn arrived(
+    headers: &HeaderMap,
+    body: RawBody,
+    state: &ApiState,
+    bytes_max: usize,
+) -> Result<Arrived, Problem> {
+    // One that says of itself that it is too long is read no farther than is kept of it.
+    let is_long = told_length(headers).is_some_and(|bytes| bytes > bytes_max);
+    let read_max = match is_long {
+        true => BEGINNING_BYTES.min(bytes_max),
+        false => bytes_max,
+    };
+    let limit = Duration::from_millis(state.settings().body_timeout_ms);
+    match tokio::time::timeout(limit, pieces(body, read_max)).await {
+        Ok(arrived) => arrived,
+        Err(_) => Err(late()),
+    }
+}
+
+async fn pieces(mut body: RawBody, bytes_max: usize) -> Result<Arrived, Problem> {
+    let mut bytes: Vec<u8> = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| broken_off())?;
+        let Ok(piece) = frame.into_data() else {
+            continue;
+        };
+        let rest = bytes_max - bytes.len();
+        if piece.len() > rest {
+            bytes.extend(piece.iter().take(rest));
+            bytes.truncate(BEGINNING_BYTES);
+            return Ok(Arrived::Beginning(bytes));
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(Arrived::Whole(bytes))
+}
+
+fn told_length(headers: &HeaderMap) -> Option<usize> {
+    headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.parse().ok())
+}
+
+fn broken_off() -> Problem {
+    Problem::new(Kind::Malformed, "the body broke off")
+}
+
+fn late() -> Problem {
+    let detail = "the body did not arrive within the time limit";
+    Problem::new(Kind::Malformed, detail)
+}
+
+/// What is kept of a body that is too long.
+const BEGINNING_BYTES: usize = 64 * 1024;
+
 /// The bytes of a body, within size and time.
 pub async fn read(
     headers: &HeaderMap,
@@ -64,36 +131,13 @@ pub async fn read(
         let detail = format!("a body has at most {bytes_max} bytes here");
         Problem::new(Kind::TooLarge, detail)
     };
-    let told: Option<usize> = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|text| text.parse().ok());
-    if told.is_some_and(|bytes| bytes > bytes_max) {
+    if told_length(headers).is_some_and(|bytes| bytes > bytes_max) {
         return Err(too_large());
     }
-    // One byte more tells a body that is too large from one that broke off.
-    let limit = Duration::from_millis(state.settings().body_timeout_ms);
-    let reading = axum::body::to_bytes(body, bytes_max);
-    match tokio::time::timeout(limit, reading).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_length_limit(&error) => Err(too_large()),
-        Ok(Err(_)) => Err(Problem::new(Kind::Malformed, "the body broke off")),
-        Err(_) => Err(Problem::new(
-            Kind::Malformed,
-            "the body did not arrive within the time limit",
-        )),
+    match arrived(headers, body, state, bytes_max).await? {
+        Arrived::Whole(bytes) => Ok(bytes.into()),
+        Arrived::Beginning(_) => Err(too_large()),
     }
-}
-
-fn is_length_limit(error: &axum::Error) -> bool {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = cause {
-        if error.is::<http_body_util::LengthLimitError>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }
 
 fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {

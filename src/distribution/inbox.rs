@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac};
-use keyrack_model::adapter::{Inbound, Outbound};
+use keyrack_model::adapter::{Inbound, Outbound, Receipt, ReceiptOutcome};
 use secrecy::ExposeSecret;
 use sha2::Sha256;
 
@@ -13,7 +13,7 @@ use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::intake;
 use crate::sign_in;
-use crate::store::connection;
+use crate::store::connection::{self, ConnectionRow};
 
 /// What is answered to a delivery.
 #[derive(Debug)]
@@ -27,6 +27,78 @@ pub enum Answer {
     Unauthenticated,
     /// We failed: the channel must deliver again.
     Again,
+    /// Longer than is read: not taken, its beginning kept, staff told. The channel's own "no", empty
+    /// where the dialect has none.
+    TooLong(Vec<Outbound>),
+}
+
+/// Whether a delivery may come in: asked before its body is read. `Some` is the answer to one that
+/// may not.
+///
+/// # Errors
+///
+/// Failures of the database or the seal.
+pub async fn turned_away(
+    distribution: &Distribution,
+    connection: &str,
+    headers: &[(String, String)],
+) -> Result<Option<Answer>, DistributionError> {
+    Ok(enter(distribution, connection, headers).await?.err())
+}
+
+/// The connection that delivers, where it is one and the login is its own.
+async fn enter(
+    distribution: &Distribution,
+    connection: &str,
+    headers: &[(String, String)],
+) -> Result<Result<ConnectionRow, Answer>, DistributionError> {
+    let inner = &distribution.inner;
+    let Some(row) = connection::by_code(&inner.pool, connection).await? else {
+        return Ok(Err(Answer::NotFound));
+    };
+    if inner
+        .channels
+        .adapter(&row.channel)?
+        .capabilities()
+        .is_polled
+    {
+        return Ok(Err(Answer::NotFound));
+    }
+    let login = connections::open(&inner.seal, &row.credentials)?;
+    match is_login(&login, headers) {
+        true => Ok(Ok(row)),
+        false => Ok(Err(Answer::Unauthenticated)),
+    }
+}
+
+/// Refuses a delivery that is longer than `bytes_max`, of which `inbound` has the beginning: it is
+/// kept, staff are told, and the channel gets its own words. The same again is kept once.
+///
+/// # Errors
+///
+/// Where the beginning could not be kept.
+pub async fn refuse_long(
+    distribution: &Distribution,
+    connection: &str,
+    inbound: Inbound,
+    bytes_max: usize,
+) -> Result<Answer, DistributionError> {
+    let row = match enter(distribution, connection, &inbound.headers).await? {
+        Ok(row) => row,
+        Err(answer) => return Ok(answer),
+    };
+    let adapter = distribution.inner.channels.adapter(&row.channel)?;
+    let why = format!("it is longer than {bytes_max} bytes and was not taken");
+    intake::keep_unread(distribution, &row, inbound.clone(), true, &why).await?;
+    let refused = Receipt {
+        reference: String::new(),
+        acknowledge_as: None,
+        outcome: ReceiptOutcome::Refused { why },
+    };
+    let login = sign_in::login(distribution, row.id).await?;
+    // Where the dialect cannot say it, the status does.
+    let said = adapter.acknowledge(&inbound, &[refused], &login.session);
+    Ok(Answer::TooLong(said.unwrap_or_default()))
 }
 
 /// Takes a delivery in. The login is read from the `authorization` header (basic).
@@ -40,17 +112,11 @@ pub async fn deliver(
     inbound: Inbound,
 ) -> Result<Answer, DistributionError> {
     let inner = &distribution.inner;
-    let Some(row) = connection::by_code(&inner.pool, connection).await? else {
-        return Ok(Answer::NotFound);
+    let row = match enter(distribution, connection, &inbound.headers).await? {
+        Ok(row) => row,
+        Err(answer) => return Ok(answer),
     };
     let adapter = inner.channels.adapter(&row.channel)?;
-    if adapter.capabilities().is_polled {
-        return Ok(Answer::NotFound);
-    }
-    let login = connections::open(&inner.seal, &row.credentials)?;
-    if !is_login(&login, &inbound) {
-        return Ok(Answer::Unauthenticated);
-    }
     // A caller who hangs up stops nothing: what arrived is recorded all the same.
     let task = {
         let (distribution, row, inbound) = (distribution.clone(), row.clone(), inbound.clone());
@@ -70,9 +136,8 @@ pub async fn deliver(
 
 /// Compares in constant time, so that neither content nor length of the secret shows: both are
 /// hashed, and the hashes are compared as signatures are.
-fn is_login(known: &Credentials, inbound: &Inbound) -> bool {
-    let given = inbound
-        .headers
+fn is_login(known: &Credentials, headers: &[(String, String)]) -> bool {
+    let given = headers
         .iter()
         .find(|(name, _)| name == "authorization")
         .and_then(|(_, value)| value.strip_prefix("Basic "))
@@ -94,11 +159,8 @@ fn hash(text: &[u8]) -> Option<Hmac<Sha256>> {
 mod tests {
     use super::*;
 
-    fn inbound(authorization: &str) -> Inbound {
-        Inbound {
-            headers: vec![("authorization".into(), authorization.into())],
-            ..Inbound::default()
-        }
+    fn headers(authorization: &str) -> Vec<(String, String)> {
+        vec![("authorization".into(), authorization.into())]
     }
 
     #[test]
@@ -108,10 +170,10 @@ mod tests {
             secret: "pass".to_owned().into(),
         };
         let basic = |text: &str| format!("Basic {}", STANDARD.encode(text));
-        assert!(is_login(&known, &inbound(&basic("portal:pass"))));
+        assert!(is_login(&known, &headers(&basic("portal:pass"))));
         for wrong in ["portal:pas", "portal:passs", "other:pass", ""] {
-            assert!(!is_login(&known, &inbound(&basic(wrong))), "{wrong}");
+            assert!(!is_login(&known, &headers(&basic(wrong))), "{wrong}");
         }
-        assert!(!is_login(&known, &Inbound::default()));
+        assert!(!is_login(&known, &[]));
     }
 }
