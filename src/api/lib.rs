@@ -17,6 +17,7 @@ mod page;
 pub mod problem;
 mod refused;
 mod routes;
+pub mod serve;
 pub mod settings;
 pub mod state;
 mod wire;

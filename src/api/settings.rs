@@ -12,6 +12,9 @@ pub struct Settings {
     pub body_bytes_max: usize,
     /// Bytes of a channel's delivery at most.
     pub inbox_bytes_max: usize,
+    /// Milliseconds until a request's header must have arrived; a connection that is kept idle for
+    /// so long is closed.
+    pub header_timeout_ms: u64,
     /// Milliseconds until a body must have arrived.
     pub body_timeout_ms: u64,
     /// Milliseconds until a caller gets an answer; what was begun for him goes on.
@@ -29,6 +32,7 @@ impl Default for Settings {
         Self {
             body_bytes_max: 1024 * 1024,
             inbox_bytes_max: 10 * 1024 * 1024,
+            header_timeout_ms: 30_000,
             body_timeout_ms: 10_000,
             request_timeout_ms: 30_000,
             requests_per_second: const { NonZeroU32::new(1_000).expect("1000 is not 0") },

@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use axum::Router;
 use jiff::Timestamp;
+use keyrack_api::serve::serve;
 use keyrack_api::state::{ApiState, Outside};
 use keyrack_distribution::Distribution;
 use keyrack_distribution::channels::Channels;
@@ -44,6 +45,7 @@ pub struct Application {
     router: Router,
     listener: TcpListener,
     address: SocketAddr,
+    header_timeout: Duration,
 }
 
 impl Application {
@@ -91,6 +93,7 @@ impl Application {
             router,
             listener,
             address,
+            header_timeout: Duration::from_millis(config.api.header_timeout_ms),
         })
     }
 
@@ -122,8 +125,8 @@ impl Application {
     /// Serves until `stop` is cancelled, then takes everything down within 14 s.
     pub async fn run_until_stopped(self, stop: CancellationToken) -> Result<()> {
         let closing = stop.clone().cancelled_owned();
-        let serving = axum::serve(self.listener, self.router).with_graceful_shutdown(closing);
-        let mut serving = tokio::spawn(serving.into_future());
+        let serving = serve(self.listener, self.router, self.header_timeout, closing);
+        let mut serving = tokio::spawn(serving);
         let ended = tokio::select! {
             ended = &mut serving => Some(ended),
             () = stop.cancelled() => None,
@@ -132,7 +135,7 @@ impl Application {
         self.measuring.cancel();
         tracing::info!("stopping");
         let served = match ended {
-            Some(ended) => ended.context("serving").and_then(|served| Ok(served?)),
+            Some(ended) => ended.context("serving"),
             None => {
                 if timeout(ANSWERING, &mut serving).await.is_err() {
                     tracing::warn!("connections were still open and are cut");

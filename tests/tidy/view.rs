@@ -33,10 +33,11 @@ const GRANTS: [(&str, &str, &str); 12] = [
     (
         "api",
         "distribution ledger model",
-        // A body's error and its size limit have names in the two small crates; the routes and
+        // A body is read piece by piece; slow headers are given up below axum; the routes and
         // their document are one list; the page that shows it is rendered.
-        "axum governor hex http http-body-util maud metrics secrecy serde serde_json \
-         serde_path_to_error sha2 thiserror tokio tower tower-http tracing utoipa utoipa-axum uuid",
+        "axum governor hex http http-body-util hyper hyper-util maud metrics secrecy serde \
+         serde_json serde_path_to_error sha2 thiserror tokio tower tower-http tracing utoipa \
+         utoipa-axum uuid",
     ),
     (
         "console",
