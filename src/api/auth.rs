@@ -118,6 +118,19 @@ pub struct Anywhere<R> {
     role: PhantomData<R>,
 }
 
+impl<R> Anywhere<R> {
+    /// What may concern many hotels is not for a key of one of them.
+    pub fn must_be_of_the_whole_house(&self) -> Result<(), Problem> {
+        match self.caller.key.property {
+            None => Ok(()),
+            Some(_) => Err(Problem::new(
+                Kind::Forbidden,
+                "this may concern many hotels: it takes an admin's key of no property",
+            )),
+        }
+    }
+}
+
 impl<R: Demands> FromRequestParts<ApiState> for At<R> {
     type Rejection = Problem;
 

@@ -100,6 +100,11 @@ fn headers(call: &mut Operation, verb: &str, path: &str) {
 fn name_of(verb: &str, path: &str) -> String {
     let own = path.strip_prefix("/v1").unwrap_or(path);
     let own = own.strip_prefix("/properties/{property}/").unwrap_or(own);
+    // The same word stands at a hotel and at the whole house.
+    let own = match own.strip_prefix("/messages") {
+        Some(rest) => format!("all_messages{rest}"),
+        None => own.to_owned(),
+    };
     let words = own
         .split('/')
         .map(|word| word.trim_matches(['{', '}']).replace(['-', '.'], "_"));
@@ -123,6 +128,7 @@ pub fn routes() -> OpenApiRouter<ApiState> {
         .merge(routes::channels::routes())
         .merge(routes::accounts::routes())
         .merge(routes::messages::routes())
+        .merge(routes::all_messages::routes())
         .merge(routes::channel_inbox::routes())
         .merge(routes::webhooks::routes())
         .merge(routes::health::routes())

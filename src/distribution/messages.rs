@@ -70,18 +70,29 @@ impl std::fmt::Debug for Body {
     }
 }
 
-/// Messages that speak of one of the accounts (`None` is all), newest first, before an id.
+/// Which messages are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Which<'a> {
+    /// Only those that speak of one of these.
+    pub accounts: Option<&'a [AccountId]>,
+    /// Only those of this connection.
+    pub connection: Option<ConnectionId>,
+    /// Only those that speak of no account.
+    pub of_no_account: bool,
+}
+
+/// Messages, newest first, before an id.
 ///
 /// # Errors
 ///
 /// Failures of the database.
 pub async fn list(
     distribution: &Distribution,
-    accounts: Option<&[AccountId]>,
+    which: Which<'_>,
     before: Option<MessageId>,
     limit: u32,
 ) -> Result<Vec<MessageView>, DistributionError> {
-    let rows = message::list(&distribution.inner.pool, accounts, before, limit.min(500)).await?;
+    let rows = message::list(&distribution.inner.pool, which, before, limit.min(500)).await?;
     Ok(rows.into_iter().map(|row| view(row, None)).collect())
 }
 

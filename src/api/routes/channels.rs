@@ -17,7 +17,6 @@ use crate::auth::{Anywhere, Founds, Looks};
 use crate::conditional::{IfMatch, Versioned};
 use crate::extract::{Body, Segments};
 use crate::page::Page;
-use crate::problem::kind::Kind;
 use crate::problem::{Problem, Problems};
 use crate::state::ApiState;
 use crate::wire::Wrongs;
@@ -164,7 +163,7 @@ async fn put(
     IfMatch(version): IfMatch,
     body: Body<ConnectionBody>,
 ) -> Result<Versioned<ConnectionShown>, Problem> {
-    of_the_whole_house(&founder)?;
+    founder.must_be_of_the_whole_house()?;
     let body = body.value;
     let mut wrongs = Wrongs::default();
     wrongs.longest(body.endpoint.as_deref(), 500, "/endpoint");
@@ -198,7 +197,7 @@ async fn show(
     founder: Anywhere<Founds>,
     Segments(path): Segments<ConnectionPath>,
 ) -> Result<Versioned<ConnectionShown>, Problem> {
-    of_the_whole_house(&founder)?;
+    founder.must_be_of_the_whole_house()?;
     let found = connections::find(state.distribution(), &path.connection).await?;
     let found = found.ok_or_else(|| Problem::not_found("connection"))?;
     Ok(Versioned::of(found.version, found.into()))
@@ -211,22 +210,11 @@ async fn list(
     State(state): State<ApiState>,
     founder: Anywhere<Founds>,
 ) -> Result<Json<Page<ConnectionShown>>, Problem> {
-    of_the_whole_house(&founder)?;
+    founder.must_be_of_the_whole_house()?;
     let found = connections::list(state.distribution()).await?;
     Ok(Json(Page::whole(
         found.into_iter().map(ConnectionShown::from).collect(),
     )))
-}
-
-/// A login may serve many hotels: a key of one of them does not reach it.
-fn of_the_whole_house(founder: &Anywhere<Founds>) -> Result<(), Problem> {
-    match founder.caller.key.property {
-        None => Ok(()),
-        Some(_) => Err(Problem::new(
-            Kind::Forbidden,
-            "connections may serve many hotels: this takes an admin's key of no property",
-        )),
-    }
 }
 
 impl From<ConnectionView> for ConnectionShown {

@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
-use keyrack_distribution::messages::{self, MessageView};
+use keyrack_distribution::intake::IntakeOutcome;
+use keyrack_distribution::messages::{self, MessageView, Which};
 use keyrack_ledger::catalog;
 use keyrack_model::adapter::ParseFault;
 use keyrack_model::id::{AccountId, MessageId};
@@ -32,9 +33,9 @@ pub fn routes() -> OpenApiRouter<ApiState> {
 /// Which message.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
-struct MessagePath {
+pub struct MessagePath {
     /// Its id.
-    id: i64,
+    pub id: i64,
 }
 
 /// Which messages.
@@ -54,9 +55,13 @@ struct MessagesAsk {
 /// A raw message.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Message)]
-struct MessageShown {
+pub struct MessageShown {
     /// Its id.
     id: i64,
+    /// Code of the connection that it came through; only where an operator asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    connection: Option<String>,
     /// Codes of the accounts that it speaks of.
     accounts: Vec<String>,
     /// `in` or `out`.
@@ -112,7 +117,7 @@ struct FaultView {
 
 /// What reading a message again did.
 #[derive(Debug, Serialize, ToSchema)]
-struct ReplayView {
+pub struct ReplayView {
     /// What the ledger has now.
     recorded: Vec<RecordedView>,
     /// What could not be read.
@@ -146,14 +151,18 @@ async fn list(
         None => own(&state, &at.house).await?,
     };
     let before = before.map(MessageId);
-    let found = messages::list(state.distribution(), Some(&accounts), before, limit).await?;
+    let which = Which {
+        accounts: Some(&accounts),
+        ..Which::default()
+    };
+    let found = messages::list(state.distribution(), which, before, limit).await?;
     let page = page::cut(found, limit, |last| last.id.to_string());
     let names = at.house.read_names().await?;
     Ok(Json(Page {
         items: page
             .items
             .into_iter()
-            .map(|one| MessageShown::new(one, &names))
+            .map(|one| shown(one, &names))
             .collect(),
         next_cursor: page.next_cursor,
     }))
@@ -169,7 +178,7 @@ async fn show(
 ) -> Result<Json<MessageShown>, Problem> {
     let message = found(&state, &at.house, &path).await?;
     let names = at.house.read_names().await?;
-    Ok(Json(MessageShown::new(message, &names)))
+    Ok(Json(shown(message, &names)))
 }
 
 /// Reads a kept message again; what the ledger has already changes nothing.
@@ -184,18 +193,7 @@ async fn replay(
     let outcome = messages::replay(state.distribution(), message.id).await?;
     let own = own(&state, &at.house).await?;
     // What the message says of other hotels is not shown.
-    let recorded = outcome.recorded.into_iter();
-    let recorded = recorded.filter(|one| own.contains(&one.account));
-    Ok(Json(ReplayView {
-        recorded: recorded
-            .map(|one| RecordedView {
-                reference: one.reference,
-                did: one.did,
-            })
-            .collect(),
-        faults: outcome.faults.into_iter().map(FaultView::from).collect(),
-        failed: outcome.failed,
-    }))
+    Ok(Json(ReplayView::new(outcome, |id| own.contains(&id))))
 }
 
 async fn found(
@@ -214,13 +212,39 @@ async fn own(state: &ApiState, house: &House) -> Result<Vec<AccountId>, Problem>
     Ok(rows.into_iter().map(|row| row.account.id).collect())
 }
 
+/// A message under the codes of its property.
+fn shown(view: MessageView, names: &Names) -> MessageShown {
+    let accounts = view.accounts.iter();
+    let accounts = accounts.filter_map(|id| names.accounts.code(*id).map(str::to_owned));
+    let accounts = accounts.collect();
+    MessageShown::new(view, accounts, None)
+}
+
+impl ReplayView {
+    /// What came of a replay, as far as its accounts may be seen.
+    pub fn new(outcome: IntakeOutcome, sees: impl Fn(AccountId) -> bool) -> Self {
+        let recorded = outcome.recorded.into_iter();
+        let recorded = recorded.filter(|one| sees(one.account));
+        Self {
+            recorded: recorded
+                .map(|one| RecordedView {
+                    reference: one.reference,
+                    did: one.did,
+                })
+                .collect(),
+            faults: outcome.faults.into_iter().map(FaultView::from).collect(),
+            failed: outcome.failed,
+        }
+    }
+}
+
 impl MessageShown {
-    fn new(view: MessageView, names: &Names) -> Self {
-        let accounts = view.accounts.iter();
-        let accounts = accounts.filter_map(|id| names.accounts.code(*id).map(str::to_owned));
+    /// A message with the codes of its accounts.
+    pub fn new(view: MessageView, accounts: Vec<String>, connection: Option<String>) -> Self {
         Self {
             id: view.id.0,
-            accounts: accounts.collect(),
+            connection,
+            accounts,
             direction: view.direction,
             topic: view.topic,
             span: view.span,

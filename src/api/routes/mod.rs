@@ -1,6 +1,7 @@
 //! Every route of the contract, one file a subject.
 
 pub mod accounts;
+pub mod all_messages;
 pub mod buffer_rules;
 pub mod channel_inbox;
 pub mod channels;

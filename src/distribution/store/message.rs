@@ -8,6 +8,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::error::DistributionError;
+use crate::messages::Which;
 
 /// A message before it is written: masked and packed.
 pub(crate) struct Kept<'a> {
@@ -268,13 +269,14 @@ pub(crate) async fn load(
     Ok(row.map(MessageRow::from))
 }
 
-/// Messages that speak of one of the accounts (`None` is all), newest first, before an id.
+/// Messages, newest first, before an id.
 pub(crate) async fn list(
     pool: &PgPool,
-    accounts: Option<&[AccountId]>,
+    which: Which<'_>,
     before: Option<MessageId>,
     limit: u32,
 ) -> Result<Vec<MessageRow>, DistributionError> {
+    let accounts = which.accounts;
     let accounts: Option<Vec<i64>> =
         accounts.map(|accounts| accounts.iter().map(|account| account.0).collect());
     let rows: Vec<Row> = sqlx::query_as(
@@ -284,12 +286,16 @@ pub(crate) async fn list(
          from channel_message
          where ($1::bigint[] is null or account_ids && $1)
            and ($2::bigint is null or message_id < $2)
+           and ($4::bigint is null or connection_id = $4)
+           and (not $5 or account_ids = '{}')
          order by message_id desc
          limit $3",
     )
     .bind(accounts)
     .bind(before.map(|id| id.0))
     .bind(i64::from(limit))
+    .bind(which.connection.map(|id| id.0))
+    .bind(which.of_no_account)
     .fetch_all(pool)
     .await
     .map_err(DistributionError::while_doing("listing raw messages"))?;

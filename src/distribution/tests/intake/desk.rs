@@ -154,7 +154,7 @@ impl Desk {
     }
 
     pub async fn messages(&self) -> Vec<MessageView> {
-        let all = messages::list(&self.distribution, None, None, 500)
+        let all = messages::list(&self.distribution, Default::default(), None, 500)
             .await
             .unwrap();
         all.into_iter()
