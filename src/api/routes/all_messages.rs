@@ -132,10 +132,12 @@ impl Codes {
             .filter(|row| named.contains(&row.account.id))
         {
             let property = row.account.property;
-            if !hotels.contains_key(&property) {
-                hotels.insert(property, hotel(state, property).await?);
-            }
-            let code = format!("{}/{}", hotels[&property], row.account.code);
+            let hotel = match hotels.get(&property) {
+                Some(known) => known.clone(),
+                None => hotel(state, property).await?,
+            };
+            let code = format!("{hotel}/{}", row.account.code);
+            hotels.insert(property, hotel);
             accounts.insert(row.account.id, code);
         }
         let connections = connections::list(state.distribution()).await?;
