@@ -28,6 +28,7 @@ pub mod settings;
 mod sign_in;
 mod store;
 pub mod timetable;
+pub mod tls;
 pub mod transport;
 pub mod webhooks;
 

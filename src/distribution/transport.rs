@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use crate::error::DistributionError;
 use crate::settings::Settings;
+use crate::tls;
 use crate::transport::guard::{GuardedResolver, PrivateTargetError, is_private};
 
 /// Sends what adapters render, and webhooks.
@@ -85,6 +86,7 @@ impl Transport {
     ///
     /// Where TLS cannot be set up.
     pub fn new(settings: &Settings) -> Result<Self, DistributionError> {
+        tls::use_ring();
         let builder = || {
             Client::builder()
                 .connect_timeout(Duration::from_millis(settings.connect_timeout_ms.into()))

@@ -220,6 +220,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_machine_without_zones_of_its_own_knows_those_of_hotels() {
+        let built_in = jiff::tz::TimeZoneDatabase::bundled();
+        for zone in ["Europe/Rome", "America/St_Johns", "Pacific/Chatham", "UTC"] {
+            assert!(built_in.get(zone).is_ok(), "{zone}");
+        }
+    }
+
+    #[test]
     fn r38_a_night_is_a_calendar_date_also_when_the_clock_changes() {
         let stay = Stay::new(date(2030, 10, 27), date(2030, 10, 28)).expect("one night");
         assert_eq!(stay.length(), 1);

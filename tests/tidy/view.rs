@@ -28,7 +28,7 @@ const GRANTS: [(&str, &str, &str); 12] = [
         "distribution",
         "ledger model",
         "async-trait base64 futures-util governor hex hmac jiff-sqlx lettre metrics reqwest \
-         secrecy serde serde_json sha2 sqlx thiserror tokio tokio-util tracing uuid",
+         rustls secrecy serde serde_json sha2 sqlx thiserror tokio tokio-util tracing uuid",
     ),
     (
         "api",
@@ -87,7 +87,7 @@ const WITHOUT_ANYWHERE: [&str; 2] = ["model", "embedded"];
 
 /// What any floor's tests may have on top. The roof's see the whole house.
 const FOR_TESTS: &str = "anyhow axum futures-util http-body-util insta keyrack-embedded oas3 \
-                         proptest rand reqwest serde_json sqlx tokio toml tower uuid";
+                         proptest rand reqwest rustls serde_json sqlx tokio toml tower uuid";
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let manifests = tree

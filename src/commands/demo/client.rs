@@ -1,6 +1,7 @@
 //! The demo's way to the daemon: over HTTP with a key, as anybody outside comes.
 
 use anyhow::{Context as _, Result, bail};
+use keyrack_distribution::tls;
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
@@ -36,6 +37,7 @@ impl Said {
 
 impl Client {
     pub fn new(url: String, key: String, property: &str) -> Result<Self> {
+        tls::use_ring();
         let http = reqwest::Client::builder()
             .build()
             .context("an HTTP client")?;

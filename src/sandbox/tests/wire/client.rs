@@ -27,6 +27,12 @@ pub fn settings() -> Settings {
     }
 }
 
+/// A client; its library has no TLS of its own and asks for a provider, also where none is spoken.
+fn client() -> Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::new()
+}
+
 /// A sandbox in which both channels have the hotel under contract.
 pub async fn sandbox(settings: Settings) -> Sandbox {
     let sandbox = Sandbox::start(settings).await.unwrap();
@@ -64,7 +70,7 @@ pub struct Booking {
 impl Booking {
     pub async fn connect(sandbox: &Sandbox) -> Booking {
         let mut client = Booking {
-            http: Client::new(),
+            http: client(),
             url: sandbox.url(),
             token: String::new(),
         };
@@ -204,7 +210,7 @@ pub struct Alpine {
 impl Alpine {
     pub fn connect(sandbox: &Sandbox) -> Alpine {
         Alpine {
-            http: Client::new(),
+            http: client(),
             url: format!("{}/alpinebits", sandbox.url()),
             password: "sandbox-secret",
             version: Some("2024-10"),
