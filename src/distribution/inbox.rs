@@ -27,8 +27,8 @@ pub enum Answer {
     Unauthenticated,
     /// We failed: the channel must deliver again.
     Again,
-    /// Longer than is read: not taken, its beginning kept, staff told. The channel's own "no", empty
-    /// where the dialect has none.
+    /// Longer than is read: not taken, its beginning kept, staff told. The channel's own "no",
+    /// empty where the dialect has none.
     TooLong(Vec<Outbound>),
 }
 

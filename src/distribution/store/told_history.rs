@@ -195,8 +195,8 @@ pub(crate) async fn between(
     Ok(rows.into_iter().map(Telling::from).collect())
 }
 
-/// Milliseconds from change to acknowledgement over the last changes told to an account: of how many,
-/// and their 50th, 95th and 99th hundredth.
+/// Milliseconds from change to acknowledgement over the last changes told to an account: of how
+/// many, and their 50th, 95th and 99th hundredth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LagRow {
     /// Changes looked at, cell by cell.

@@ -28,8 +28,8 @@ fn serving(app: &App, listener: TcpListener) -> JoinHandle<()> {
     tokio::spawn(serve(listener, app.router.clone(), limit, pending()))
 }
 
-/// Sends a byte every 50 ms until the other side answers or hangs up: its words, and whether it hung
-/// up within five seconds.
+/// Sends a byte every 50 ms until the other side hangs up: its words, and whether it hung up within
+/// five seconds.
 async fn drips(address: SocketAddr, head: &str) -> (String, bool) {
     let stream = TcpStream::connect(address).await.expect("a connection");
     let (mut reading, mut writing) = stream.into_split();
