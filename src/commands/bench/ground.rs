@@ -9,6 +9,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{PgPool, Row as _};
 
 use super::contender::{Ask, NIGHTS, Shape};
+use super::cpu;
 
 pub const PROPERTIES: usize = 20;
 pub const ROOM_TYPES: usize = 10;
@@ -91,7 +92,7 @@ impl Ground {
             usize::try_from((dice >> shift) % sides).unwrap_or(0)
         };
         match shape {
-            Shape::Spread => Ask {
+            Shape::Spread | Shape::Mixed => Ask {
                 property: pick(0, PROPERTIES),
                 room_type: pick(16, ROOM_TYPES),
                 from: i32::try_from((dice >> 32) % 360).unwrap_or(0),
@@ -114,10 +115,11 @@ impl Ground {
         sqlx::raw_sql("select bench_reset(); checkpoint")
             .execute(&self.pool)
             .await?;
-        sqlx::raw_sql("vacuum night").execute(&self.pool).await?;
-        sqlx::raw_sql("vacuum plain_night")
-            .execute(&self.pool)
-            .await?;
+        for table in ["night", "plain_night", "twin_night", "ledger_entry"] {
+            sqlx::raw_sql(sqlx::AssertSqlSafe(format!("vacuum {table}")))
+                .execute(&self.pool)
+                .await?;
+        }
         Ok(())
     }
 
@@ -129,14 +131,33 @@ impl Ground {
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
-    /// Accepted holds as rows: ours and plain's.
-    pub async fn rows(&self) -> Result<(i64, i64)> {
-        let row = sqlx::query(
-            "select (select count(*) from reservation), (select count(*) from plain_reservation)",
-        )
-        .fetch_one(&self.pool)
-        .await?;
-        Ok((row.get(0), row.get(1)))
+    /// Rows of a table: one for each accepted hold.
+    pub async fn rows(&self, table: &'static str) -> Result<i64> {
+        let count = format!("select count(*) from {table}");
+        let row = sqlx::query(sqlx::AssertSqlSafe(count));
+        Ok(row.fetch_one(&self.pool).await?.get(0))
+    }
+
+    /// Bytes of the write-ahead log so far.
+    pub async fn wal_bytes(&self) -> Result<i64> {
+        let row = sqlx::query("select (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint");
+        Ok(row.fetch_one(&self.pool).await?.get(0))
+    }
+
+    /// Milliseconds of processor time that the server has used so far.
+    pub fn server_cpu_ms(&self) -> Result<u64> {
+        cpu::of_server(self.server.pid().context("a server that runs")?)
+    }
+
+    /// `kill -9` of the server, and its start on the same data.
+    pub async fn crash(&mut self) -> Result<()> {
+        let pid = self.server.pid().context("a server that runs")?;
+        let killed = std::process::Command::new("kill")
+            .args(["-9", &pid.to_string()])
+            .status()?;
+        anyhow::ensure!(killed.success(), "the server could not be killed");
+        self.server.restart().await?;
+        Ok(())
     }
 
     /// The machine and the settings that the figures hold for; refuses a database that does not

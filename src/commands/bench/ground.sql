@@ -2,7 +2,7 @@
 -- of its own, as whoever writes the plain way would have it.
 
 create table plain_night (like night including all) with (fillfactor = 60);
-create table plain_reservation (like reservation including all);
+create table plain_reservation (like reservation including all) with (fillfactor = 90);
 alter table plain_reservation add room_type_id bigint, add arrival date, add departure date, add quantity integer;
 create index plain_reservation_arrival on plain_reservation (property_id, arrival);
 create table plain_entry (like ledger_entry including all);
@@ -12,6 +12,12 @@ create table plain_outbox (
     payload    jsonb       not null,
     created_at timestamptz not null default clock_timestamp()
 );
+
+-- The plain way with exactly our rows.
+create table twin_night (like night including all) with (fillfactor = 60);
+create table twin_reservation (like reservation including all) with (fillfactor = 90);
+create table twin_stay (like room_stay including all);
+create table twin_entry (like ledger_entry including all);
 
 create function bench_ground(properties integer, types integer, first date, nights integer, rooms_ integer)
 returns void language plpgsql as $$
@@ -32,6 +38,7 @@ begin
     select property_id, gen_random_uuid(), 0, 'capacity_set', room_type_id, first, first + nights, rooms,
            'outside', 'free', 'bench', ledger_now() from room_type;
     insert into plain_night select * from night order by property_id, room_type_id, stay_date;
+    insert into twin_night select * from night order by property_id, room_type_id, stay_date;
     analyze;
 end
 $$;
@@ -40,32 +47,37 @@ $$;
 create function bench_reset() returns void language plpgsql as $$
 begin
     truncate reservation, room_stay, reservation_guest, idempotency_key,
-             plain_reservation, plain_entry, plain_outbox;
+             plain_reservation, plain_entry, plain_outbox, twin_reservation, twin_stay, twin_entry;
     delete from ledger_entry where kind <> 'capacity_set';
-    update night set held = 0, version = 1 where held > 0;
-    update plain_night set held = 0, version = 1 where held > 0;
+    update night set held = 0, sold = 0, version = 1 where held > 0 or sold > 0;
+    update plain_night set held = 0, sold = 0, version = 1 where held > 0 or sold > 0;
+    update twin_night set held = 0, sold = 0, version = 1 where held > 0 or sold > 0;
 end
 $$;
 
 -- Sold beyond the rooms, or sums that the written rows do not prove.
-create function bench_wrong_sums() returns setof text language sql as $$
-    select format('oversold: type %s on %s', room_type_id, stay_date) from night
-     where held > physical
-    union all
-    select format('plain oversold: type %s on %s', room_type_id, stay_date) from plain_night
-     where held > physical
-    union all
-    select format('type %s on %s: %s held, entries say %s', n.room_type_id, n.stay_date, n.held, e.held)
-      from night n
-      left join (select room_type_id, night_from + d as stay_date, sum(quantity) as held
-                   from ledger_entry, generate_series(0, night_until - night_from - 1) d
-                  where to_pool = 'held' group by 1, 2) e using (room_type_id, stay_date)
-     where n.held <> coalesce(e.held, 0)
-    union all
-    select format('plain type %s on %s: %s held, entries say %s', n.room_type_id, n.stay_date, n.held, e.held)
-      from plain_night n
-      left join (select room_type_id, night_from + d as stay_date, sum(quantity) as held
-                   from plain_entry, generate_series(0, night_until - night_from - 1) d
-                  where to_pool = 'held' group by 1, 2) e using (room_type_id, stay_date)
-     where n.held <> coalesce(e.held, 0)
+create function bench_wrong_sums() returns setof text language plpgsql as $$
+declare
+    nights text;
+    entries text;
+begin
+    for nights, entries in values ('night', 'ledger_entry'), ('plain_night', 'plain_entry'), ('twin_night', 'twin_entry')
+    loop
+        return query execute format(
+            'select format(''oversold in %1$s: type %%s on %%s'', room_type_id, stay_date) from %1$I
+              where held + sold > physical', nights);
+        return query execute format(
+            'select format(''%1$s: type %%s on %%s: %%s held and %%s sold, entries say %%s and %%s'',
+                           n.room_type_id, n.stay_date, n.held, n.sold, e.held, e.sold)
+               from %1$I n
+               left join (select room_type_id, night_from + d as stay_date,
+                                 sum(case when to_pool = ''held'' then quantity else 0 end
+                                     - case when from_pool = ''held'' then quantity else 0 end) as held,
+                                 sum(case when to_pool = ''sold'' then quantity else 0 end
+                                     - case when from_pool = ''sold'' then quantity else 0 end) as sold
+                            from %2$I, generate_series(0, night_until - night_from - 1) d
+                           group by 1, 2) e using (room_type_id, stay_date)
+              where n.held <> coalesce(e.held, 0) or n.sold <> coalesce(e.sold, 0)', nights, entries);
+    end loop;
+end
 $$;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use futures_util::future::try_join_all;
-use rand::{RngCore as _, SeedableRng as _, rngs::SmallRng};
+use rand::{Rng as _, RngCore as _, SeedableRng as _, rngs::SmallRng};
 
-use super::contender::{Contender, Shape};
+use super::contender::{Contender, Shape, Taken};
 use super::ground::Ground;
 
 /// One contender's round.
@@ -16,18 +16,19 @@ pub struct Round {
     waits: Vec<Duration>,
     length: Duration,
     accepted: u64,
+    wal_bytes: i64,
+    server_cpu_ms: u64,
 }
 
 impl Round {
     /// Answers per second.
     pub fn per_second(&self) -> f64 {
-        f64::from(u32::try_from(self.waits.len()).unwrap_or(u32::MAX)) / self.length.as_secs_f64()
+        real(self.waits.len()) / self.length.as_secs_f64()
     }
 
     /// The wait in milliseconds below which the given part of the answers lies.
     pub fn wait_ms(&self, part: f64) -> f64 {
-        let last = self.waits.len().saturating_sub(1);
-        let index = f64::from(u32::try_from(last).unwrap_or(u32::MAX)) * part;
+        let index = real(self.waits.len().saturating_sub(1)) * part;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -36,6 +37,20 @@ impl Round {
         let wait = self.waits.get(index as usize).copied().unwrap_or_default();
         wait.as_secs_f64() * 1_000.0
     }
+
+    /// Bytes of the write-ahead log for each accepted hold.
+    pub fn wal_bytes_per_hold(&self) -> f64 {
+        real(self.wal_bytes) / real(self.accepted)
+    }
+
+    /// Microseconds of the server's processor time for each accepted hold.
+    pub fn server_cpu_us_per_hold(&self) -> f64 {
+        real(self.server_cpu_ms) * 1_000.0 / real(self.accepted)
+    }
+}
+
+fn real(count: impl TryInto<u32>) -> f64 {
+    f64::from(count.try_into().unwrap_or(u32::MAX))
 }
 
 /// Rounds of two contenders, A B A B, after a warm-up that is thrown away; each begins on empty
@@ -57,20 +72,8 @@ pub async fn rounds(
             length
         };
         let seed = u64::try_from(number).unwrap_or(0);
-        let first = round(contenders[0], shape, callers, length, seed).await?;
-        let second = round(contenders[1], shape, callers, length, seed).await?;
-        let rows = ground.rows().await?;
-        ensure!(
-            (
-                i64::try_from(first.accepted)?,
-                i64::try_from(second.accepted)?
-            ) == rows,
-            "accepted {} and {}, rows {rows:?} of {} and {}",
-            first.accepted,
-            second.accepted,
-            contenders[0].name(),
-            contenders[1].name(),
-        );
+        let first = round(ground, contenders[0], shape, callers, length, seed).await?;
+        let second = round(ground, contenders[1], shape, callers, length, seed).await?;
         let wrong = ground.wrong_sums().await?;
         ensure!(
             wrong.is_empty(),
@@ -85,6 +88,7 @@ pub async fn rounds(
 }
 
 async fn round(
+    ground: &Ground,
     contender: &dyn Contender,
     shape: Shape,
     callers: usize,
@@ -92,20 +96,11 @@ async fn round(
     seed: u64,
 ) -> Result<Round> {
     let stop = AtomicBool::new(false);
+    let (wal_before, cpu_before) = (ground.wal_bytes().await?, ground.server_cpu_ms()?);
     let begun = Instant::now();
     let each = |caller: usize| {
-        let stop = &stop;
-        async move {
-            let mut dice = SmallRng::seed_from_u64(seed << 32 | u64::try_from(caller).unwrap_or(0));
-            let mut waits = Vec::new();
-            let mut accepted = 0_u64;
-            while !stop.load(Ordering::Relaxed) {
-                let asked = Instant::now();
-                accepted += u64::from(contender.hold(Ground::ask(shape, dice.next_u64())).await?);
-                waits.push(asked.elapsed());
-            }
-            Ok::<_, anyhow::Error>((waits, accepted))
-        }
+        let seed = seed << 32 | u64::try_from(caller).unwrap_or(0);
+        Caller::new(contender, shape, seed).ask_until(&stop)
     };
     let timer = async {
         tokio::time::sleep(length).await;
@@ -113,16 +108,100 @@ async fn round(
     };
     let (done, ()) = tokio::join!(try_join_all((0..callers).map(each)), timer);
     let length = begun.elapsed();
+    let (wal_after, cpu_after) = (ground.wal_bytes().await?, ground.server_cpu_ms()?);
     let mut waits = Vec::new();
     let mut accepted = 0;
-    for (some, taken) in done? {
-        waits.extend(some);
-        accepted += taken;
+    for caller in done? {
+        waits.extend(caller.waits);
+        accepted += caller.accepted;
     }
     waits.sort_unstable();
+    let rows = ground.rows(contender.table()).await?;
+    ensure!(
+        i64::try_from(accepted)? == rows,
+        "{}: accepted {accepted}, rows {rows}",
+        contender.name()
+    );
     Ok(Round {
         waits,
         length,
         accepted,
+        wal_bytes: wal_after - wal_before,
+        server_cpu_ms: cpu_after - cpu_before,
     })
+}
+
+/// One of those who ask.
+struct Caller<'a> {
+    contender: &'a dyn Contender,
+    shape: Shape,
+    dice: SmallRng,
+    /// What it has, where it does more than hold.
+    mine: Vec<Taken>,
+    /// How long each answer took.
+    waits: Vec<Duration>,
+    accepted: u64,
+}
+
+impl<'a> Caller<'a> {
+    fn new(contender: &'a dyn Contender, shape: Shape, seed: u64) -> Self {
+        Self {
+            contender,
+            shape,
+            dice: SmallRng::seed_from_u64(seed),
+            mine: Vec::new(),
+            waits: Vec::new(),
+            accepted: 0,
+        }
+    }
+
+    async fn ask_until(mut self, stop: &AtomicBool) -> Result<Self> {
+        while !stop.load(Ordering::Relaxed) {
+            let asked = Instant::now();
+            self.ask().await?;
+            self.waits.push(asked.elapsed());
+        }
+        Ok(self)
+    }
+
+    async fn ask(&mut self) -> Result<()> {
+        let what = match self.shape {
+            Shape::Mixed => self.dice.random_range(0..100_u32),
+            _ => 0,
+        };
+        let held = self.mine.iter().position(|mine| !mine.is_confirmed);
+        match (what, held) {
+            (60..85, Some(at)) => {
+                self.mine[at] = self.contender.confirm(self.mine[at]).await?;
+            }
+            (85..95, _) if !self.mine.is_empty() => {
+                let mine = self.one();
+                let taken = self.mine.swap_remove(mine);
+                self.contender.cancel(taken).await?;
+            }
+            (95.., _) if !self.mine.is_empty() => {
+                let mine = self.one();
+                let from = self.mine[mine].ask.from;
+                let from = if from == 0 { 1 } else { from - 1 };
+                self.mine[mine] = self.contender.shift(self.mine[mine], from).await?;
+            }
+            _ => self.hold().await?,
+        }
+        Ok(())
+    }
+
+    fn one(&mut self) -> usize {
+        self.dice.random_range(0..self.mine.len())
+    }
+
+    async fn hold(&mut self) -> Result<()> {
+        let ask = Ground::ask(self.shape, self.dice.next_u64());
+        if let Some(taken) = self.contender.hold(ask).await? {
+            self.accepted += 1;
+            if self.shape == Shape::Mixed {
+                self.mine.push(taken);
+            }
+        }
+        Ok(())
+    }
 }

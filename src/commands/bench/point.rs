@@ -4,55 +4,97 @@ use super::contender::Shape;
 use super::measure::Round;
 use super::report::Better;
 
+/// Beside whom the ledger runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// One transaction per command, with an outbox.
+    Plain,
+    /// The same with exactly our rows.
+    Twin,
+}
+
+/// A load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    pub shape: Shape,
+    pub callers: usize,
+    /// Daemons of ours on the one database.
+    pub daemons: usize,
+    pub against: Against,
+}
+
 /// What is asked of a row of the table: at least (or at most) the gate; the goal is the aim.
 pub struct Point {
     pub name: &'static str,
-    pub shape: Shape,
-    pub callers: usize,
+    pub load: Load,
     pub figure: fn(&Round) -> f64,
     pub unit: &'static str,
-    pub gate: f64,
-    pub goal: f64,
+    /// None where the figure is shown and not judged.
+    pub gate: Option<f64>,
+    pub goal: Option<f64>,
     pub better: Better,
+}
+
+impl Point {
+    fn per_second(name: &'static str, load: Load, gate: f64, goal: f64) -> Self {
+        Self {
+            name,
+            load,
+            figure: Round::per_second,
+            unit: "/s",
+            gate: Some(gate),
+            goal: Some(goal),
+            better: Better::Higher,
+        }
+    }
+
+    fn least(name: &'static str, load: Load, unit: &'static str, gate: f64, goal: f64) -> Self {
+        Self {
+            unit,
+            better: Better::Lower,
+            ..Self::per_second(name, load, gate, goal)
+        }
+    }
+
+    fn of(self, figure: fn(&Round) -> f64) -> Self {
+        Self { figure, ..self }
+    }
 }
 
 /// The points of `bench ledger`.
 pub fn points() -> Vec<Point> {
-    let per_second = |name, shape, callers, gate, goal| Point {
-        name,
+    let load = |shape, callers| Load {
         shape,
         callers,
-        figure: Round::per_second,
-        unit: "answers/s",
-        gate,
-        goal,
-        better: Better::Higher,
+        daemons: 1,
+        against: Against::Plain,
+    };
+    let spread = |callers| load(Shape::Spread, callers);
+    let hot = load(Shape::Hot, 64);
+    let two = Load { daemons: 2, ..hot };
+    let twin = Load {
+        against: Against::Twin,
+        ..spread(64)
     };
     vec![
-        per_second("spread", Shape::Spread, 16, 2.0, 3.0),
-        per_second("spread", Shape::Spread, 64, 4.0, 6.5),
-        per_second("spread", Shape::Spread, 256, 6.0, 10.0),
+        Point::per_second("spread", spread(16), 2.0, 3.0),
+        Point::per_second("spread", spread(64), 4.0, 6.5),
+        Point::per_second("spread", spread(256), 6.0, 10.0),
         Point {
-            name: "lone caller, median wait",
-            shape: Shape::Spread,
-            callers: 1,
-            figure: |round| round.wait_ms(0.5),
-            unit: "ms",
-            gate: 1.0,
-            goal: 0.6,
-            better: Better::Lower,
+            gate: None,
+            goal: None,
+            ..Point::per_second("spread, plain with our rows", twin, 0.0, 0.0)
         },
-        per_second("hot night", Shape::Hot, 64, 20.0, 40.0),
-        Point {
-            name: "hot night, p99 wait",
-            shape: Shape::Hot,
-            callers: 64,
-            figure: |round| round.wait_ms(0.99),
-            unit: "ms",
-            gate: 0.15,
-            goal: 0.05,
-            better: Better::Lower,
-        },
-        per_second("sold out", Shape::SoldOut, 64, 8.0, 17.0),
+        Point::least("log for each hold, spread", spread(64), "B", 0.7, 0.5)
+            .of(Round::wal_bytes_per_hold),
+        Point::least("server's time for a hold", spread(64), "us", 0.4, 0.2)
+            .of(Round::server_cpu_us_per_hold),
+        Point::least("lone caller, median wait", spread(1), "ms", 1.0, 0.6)
+            .of(|round| round.wait_ms(0.5)),
+        Point::per_second("hot night", hot, 20.0, 40.0),
+        Point::least("hot night, p99 wait", hot, "ms", 0.15, 0.05).of(|round| round.wait_ms(0.99)),
+        Point::per_second("hot night, two daemons", two, 10.0, 25.0),
+        Point::per_second("sold out", load(Shape::SoldOut, 64), 8.0, 17.0),
+        Point::per_second("mixed", load(Shape::Mixed, 64), 3.0, 6.0),
     ]
 }

@@ -30,8 +30,8 @@ pub struct Row {
     ratio: f64,
     /// Smallest and largest ratio of a round.
     spread: (f64, f64),
-    gate: f64,
-    goal: f64,
+    gate: Option<f64>,
+    goal: Option<f64>,
     better: Better,
 }
 
@@ -44,7 +44,7 @@ impl Row {
         let ratios = sorted(pairs.iter().map(ratio));
         Self {
             name: point.name.to_owned(),
-            callers: point.callers,
+            callers: point.load.callers,
             unit: point.unit,
             figure: median(&ours),
             plain: median(&plain),
@@ -59,7 +59,8 @@ impl Row {
         }
     }
 
-    fn holds(&self, limit: f64) -> bool {
+    fn holds(&self, limit: Option<f64>) -> bool {
+        let Some(limit) = limit else { return true };
         match self.better {
             Better::Higher => self.ratio >= limit,
             Better::Lower => self.ratio <= limit,
@@ -108,22 +109,22 @@ impl Report {
         }
         crate::say::line(&format!("bench {}: {}", self.bench, self.settings));
         crate::say::line(&format!(
-            "{:<26}{:>8}{:>14}{:>14}{:>9}  {:<16}{:>7}{:>7}",
+            "{:<28}{:>8}{:>14}{:>14}{:>9}  {:<16}{:>7}{:>7}",
             "", "callers", "keyrack", "plain", "ratio", "(spread)", "gate", "goal"
         ));
         for row in &self.rows {
             let mut line = String::new();
             write!(
                 line,
-                "{:<26}{:>8}{:>14}{:>14}{:>9.2}  {:<16}{:>7}{:>7}  {}",
+                "{:<28}{:>8}{:>14}{:>14}{:>9.2}  {:<16}{:>7}{:>7}  {}",
                 row.name,
                 row.callers,
-                format!("{:.*} {}", digits(row), row.figure, short_unit(row)),
-                format!("{:.*} {}", digits(row), row.plain, short_unit(row)),
+                format!("{:.*} {}", digits(row), row.figure, row.unit),
+                format!("{:.*} {}", digits(row), row.plain, row.unit),
                 row.ratio,
                 format!("({:.2}-{:.2})", row.spread.0, row.spread.1),
-                row.gate,
-                row.goal,
+                limit(row.gate),
+                limit(row.goal),
                 verdict(row),
             )?;
             crate::say::line(&line);
@@ -140,7 +141,10 @@ impl Report {
             .map(|row| {
                 format!(
                     "{} at {} callers: {:.2}, gate {}",
-                    row.name, row.callers, row.ratio, row.gate
+                    row.name,
+                    row.callers,
+                    row.ratio,
+                    limit(row.gate)
                 )
             })
             .collect();
@@ -155,12 +159,14 @@ fn digits(row: &Row) -> usize {
     if row.unit == "ms" { 2 } else { 0 }
 }
 
-fn short_unit(row: &Row) -> &'static str {
-    if row.unit == "ms" { "ms" } else { "/s" }
+fn limit(of: Option<f64>) -> String {
+    of.map_or_else(String::new, |limit| limit.to_string())
 }
 
 fn verdict(row: &Row) -> &'static str {
-    if row.holds(row.goal) {
+    if row.gate.is_none() {
+        ""
+    } else if row.holds(row.goal) {
         "goal reached"
     } else if row.holds(row.gate) {
         "gate held"
