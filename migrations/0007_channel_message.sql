@@ -48,9 +48,6 @@ create index channel_message_of_account on channel_message using gin (account_id
 create index channel_message_of_reference on channel_message using gin (named);
 create index channel_message_unmapped on channel_message (message_id) where is_unmapped;
 create index channel_message_age on channel_message (received_at);
-create index channel_message_of_connection on channel_message (connection_id, message_id);
--- Those that no hotel sees: unreadable, or of a hotel without an account.
-create index channel_message_of_nobody on channel_message (message_id) where account_ids = '{}';
 
 -- Codes that no mapping knows, while no mapping knows them.
 create table unmapped_code (

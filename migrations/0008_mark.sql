@@ -28,11 +28,8 @@ create table mark (
     stay_date       date        not null,
     -- Moved by every new change: what was told is settled only if nothing came meanwhile.
     seq             bigint      not null default nextval('mark_seq'),
-    -- Since when it is marked.
+    -- Since when something is untold: where lag is counted from.
     first_marked_at timestamptz not null,
-    -- The oldest change of the ledger that is untold; null where the cell is only told again (a first or full
-    -- telling, an echo).
-    changed_at      timestamptz,
     -- The last change: a raise waits for a poll begun after it.
     marked_at       timestamptz not null,
     -- Told again also where the number is the same.
@@ -119,8 +116,6 @@ create table told_history (
     closed          boolean     not null,
     detail          jsonb,
     due_at          timestamptz not null,
-    -- The change of the ledger that it tells: where lag is counted from. Null where it tells none.
-    changed_at      timestamptz,
     sent_at         timestamptz not null,
     -- Null where the channel refused it or never answered; why says which.
     acknowledged_at timestamptz,
@@ -131,8 +126,7 @@ create table told_history (
 );
 create index told_history_of_night
     on told_history (account_id, stay_date, room_type_id, rate_plan_id, history_id);
-create index told_history_lag on told_history (account_id, history_id)
-    where acknowledged_at is not null and changed_at is not null;
+create index told_history_lag on told_history (account_id, history_id) where acknowledged_at is not null;
 
 -- One row a message: how it went.
 create table push_attempt (

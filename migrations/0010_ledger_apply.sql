@@ -1,10 +1,9 @@
--- keyrack-ledger owns: the functions ledger_apply and ledger_give_birth.
+-- keyrack-ledger owns: the function ledger_apply.
 --
 -- One round trip that carries out what a batch decided, or nothing: reservations are changed by (id, version),
 -- nights by (key, version), the property's rules version is demanded. If any count is short it raises KR001
 -- and the whole rolls back: the batch is read again under locks and decided anew. Locks are taken in one
--- order: idempotency keys, reservations, references, nights, room types, rooms, assignments. The caller sorts
--- the arrays.
+-- order: idempotency keys, reservations, references, nights, assignments. The caller sorts the arrays.
 --
 -- What every hold writes comes as arrays (the fastest way in); what is rarer comes as JSON.
 
@@ -98,7 +97,6 @@ begin
              from_pool, to_pool, actor, request, reason);
 
     if more is not null then
-        perform ledger_apply_blocks(more);
         perform ledger_apply_assignments(more);
         perform ledger_apply_guests(more);
         perform ledger_apply_cases(at_, more);
@@ -162,77 +160,8 @@ begin
 end
 $$;
 
--- Blocks of rooms by (id, version), in place of those that the room had. A night that was not there when the change
--- was decided counts the blocks that it finds when it is born: the lock of the type keeps births away, and the
--- night must still not be there. A guest who has the room by now is an error of room_taken_once.
-create function ledger_apply_blocks(more jsonb) returns void language plpgsql as $$
-declare
-    b record;
-begin
-    for b in
-        select *
-          from jsonb_to_recordset(more -> 'blocks')
-               k(property_id bigint, room_id bigint, room_type_id bigint, version_read bigint, version bigint,
-                 blocks jsonb, unborn jsonb)
-         order by property_id, room_type_id, room_id
-    loop
-        perform from room_type t
-          where t.property_id = b.property_id and t.room_type_id = b.room_type_id for no key update;
-        update room r set version = b.version
-         where r.property_id = b.property_id and r.room_id = b.room_id and r.version = b.version_read;
-        if not found then
-            raise exception 'rooms changed' using errcode = 'KR001';
-        end if;
-        if exists (select from jsonb_to_recordset(b.unborn) u(night_from date, night_until date)
-                     join night n on n.property_id = b.property_id and n.room_type_id = b.room_type_id
-                                 and n.stay_date >= u.night_from and n.stay_date < u.night_until) then
-            raise exception 'nights were born' using errcode = 'KR001';
-        end if;
-        delete from room_assignment a
-         where a.property_id = b.property_id and a.room_id = b.room_id and a.block_kind is not null;
-        insert into room_assignment (property_id, room_id, stay, block_kind, reason)
-        select b.property_id, b.room_id, daterange(k.night_from, k.night_until), k.kind, k.reason
-          from jsonb_to_recordset(b.blocks) k(night_from date, night_until date, kind text, reason text);
-    end loop;
-end
-$$;
-
--- Gives birth to nights that are not there, with the physical count of their type and the blocks of its rooms, and
--- writes it down. Under a share lock of the types, taken by a statement of its own: the next one sees what whoever
--- held the lock has changed, so that a cut of capacity misses no night and no night misses a block.
-create function ledger_give_birth(property bigint[], type bigint[], night_date date[])
-returns void language plpgsql as $$
-begin
-    perform from room_type t
-      where (t.property_id, t.room_type_id) in (select * from unnest(property, type))
-      order by t.property_id, t.room_type_id for share;
-    with born as (
-        insert into night (property_id, room_type_id, stay_date, physical, out_of_order)
-        select k.property_id, k.room_type_id, k.stay_date, t.rooms, least(t.rooms, (
-                   select count(*)::integer
-                     from room r join room_assignment a using (property_id, room_id)
-                    where r.property_id = k.property_id and r.room_type_id = k.room_type_id and r.is_active
-                      and a.block_kind is not null and a.stay @> k.stay_date))
-          from unnest(property, type, night_date) k(property_id, room_type_id, stay_date)
-          join room_type t using (property_id, room_type_id)
-         order by k.property_id, k.room_type_id, k.stay_date
-            on conflict do nothing
-        returning property_id, room_type_id, stay_date, physical, out_of_order)
-    insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from, night_until,
-                              quantity, from_pool, to_pool, actor, at)
-    select b.property_id, gen_random_uuid(), 0, 'night_born', b.room_type_id, b.stay_date, b.stay_date + 1,
-           m.quantity, m.from_pool, m.to_pool, 'worker:ledger', ledger_now()
-      from born b
-      cross join lateral (values (b.physical, 'outside', 'free'), (b.out_of_order, 'free', 'out_of_order'))
-           m(quantity, from_pool, to_pool)
-     where m.quantity > 0;
-end
-$$;
-
--- Assignments follow the stays that changed: gone where the stay takes nothing, has fewer rooms now, or came to
--- another type than the room's (a guest who was put into a better room keeps it through any other change); moved
--- where the room is free, else taken out and the reservation flagged: a stay that fits by count but in no single
--- room.
+-- Assignments follow the stays that changed: gone where the stay takes nothing or another type, moved where the
+-- room is free, else taken out and the reservation flagged: a stay that fits by count but in no single room.
 create function ledger_apply_assignments(more jsonb) returns void language plpgsql as $$
 declare
     a record;
@@ -240,10 +169,8 @@ begin
     for a in
         select m.property_id, m.assignment_id, m.room_id, m.reservation_id, s.taken_from, s.taken_until,
                s.is_given_back or r.status in ('cancelled', 'expired', 'completed') or s.taken_from = s.taken_until
-                 or row_number() over (partition by m.property_id, m.reservation_id, m.room_stay_id
-                                       order by m.assignment_id) > s.quantity
-                 or (s.room_stay_id = any(k.retyped) and o.room_type_id is distinct from s.room_type_id) as is_over
-          from jsonb_to_recordset(more -> 'changed') k(property_id bigint, reservation_id uuid, retyped integer[])
+                 or o.room_type_id is distinct from s.room_type_id as is_over
+          from jsonb_to_recordset(more -> 'changed') k(property_id bigint, reservation_id uuid)
           join reservation r using (property_id, reservation_id)
           join room_assignment m using (property_id, reservation_id)
           join room_stay s using (property_id, reservation_id, room_stay_id)

@@ -61,7 +61,8 @@ declare
     nights text;
     entries text;
 begin
-    for nights, entries in values ('night', 'ledger_entry'), ('plain_night', 'plain_entry'), ('twin_night', 'twin_entry')
+    for nights, entries in
+        values ('night', 'ledger_entry'), ('plain_night', 'plain_entry'), ('twin_night', 'twin_entry')
     loop
         return query execute format(
             'select format(''oversold in %1$s: type %%s on %%s'', room_type_id, stay_date) from %1$I

@@ -111,7 +111,8 @@ impl Plain {
                     quantity, reservation_id, number, status, source, hold_until, hold_dead_at,
                     booked_at, created_at, updated_at, detail)
              values ($1, $2, $3, $4, 1, $5, nextval('reservation_number'), 'held', 'web',
-                     now() + interval '1 day', now() + interval '1 day', now(), now(), now(), '{}')";
+                     now() + interval '1 day', now() + interval '1 day', now(), now(), now(),
+                     '{}')";
         at.bind(new).bind(id).execute(&mut *tx).await?;
         tell(&mut tx, &at, id, "held", Some("free"), Some("held")).await?;
         tx.commit().await?;

@@ -27,10 +27,11 @@ impl Twin {
             tx.rollback().await?;
             return Ok(None);
         }
-        let new = "insert into twin_reservation (property_id, reservation_id, number, status, source,
-                    hold_until, hold_dead_at, booked_at, created_at, updated_at, detail)
+        let new = "insert into twin_reservation (property_id, reservation_id, number, status,
+                    source, hold_until, hold_dead_at, booked_at, created_at, updated_at, detail)
              values ($1, $2, nextval('reservation_number'), 'held', 'web',
-                     now() + interval '1 day', now() + interval '1 day', now(), now(), now(), '{}')";
+                     now() + interval '1 day', now() + interval '1 day', now(), now(), now(),
+                     '{}')";
         let new = sqlx::query(new).bind(at.property).bind(id);
         new.execute(&mut *tx).await?;
         let stay = "insert into twin_stay (property_id, room_type_id, arrival, departure,
