@@ -1,0 +1,139 @@
+//! The next step of a script, by chance, from what is known: biased to what is interesting. Few
+//! nights, houses nearly full, the same reservation from two sides, the ends of holds.
+
+mod channel;
+mod desk;
+mod dice;
+mod staff;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::auditor::books::Books;
+use crate::ids::Ids;
+use crate::shape::Shape;
+use crate::step::{Nights, Scripted, Step};
+use channel::Channel;
+use desk::Desk;
+use dice::Dice;
+use staff::Staff;
+
+/// Makes the steps of a script, one after the other.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    shape: Arc<Shape>,
+    dice: Dice,
+    number: usize,
+    opening: VecDeque<Step>,
+    handles: Vec<Vec<usize>>,
+    channel: Channel,
+    payments: u32,
+}
+
+/// What a step is chosen from.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// What the auditor believes.
+    pub books: &'a Books,
+    /// What names stand for.
+    pub ids: &'a Ids,
+    /// The script's time.
+    pub now: Timestamp,
+}
+
+impl Generator {
+    /// The script of the shape's seed.
+    pub fn new(shape: Arc<Shape>) -> Self {
+        Self {
+            dice: Dice::from_seed(shape.seed ^ 0x5eed),
+            number: 0,
+            opening: opening(&shape),
+            handles: vec![Vec::new(); shape.properties.len()],
+            channel: Channel::new(&shape),
+            payments: 0,
+            shape,
+        }
+    }
+
+    /// The next step.
+    pub fn step(&mut self, known: &Known<'_>) -> Scripted {
+        let number = self.number;
+        self.number += 1;
+        let step = match self.opening.pop_front() {
+            Some(step) => step,
+            None => self.choose(known),
+        };
+        if let Step::Request(_) | Step::Record(_) = &step {
+            self.handles[step.property().unwrap_or(0)].push(number);
+        }
+        Scripted { number, step }
+    }
+
+    fn choose(&mut self, known: &Known<'_>) -> Step {
+        let at = self.dice.below(self.shape.properties.len());
+        let shape = Arc::clone(&self.shape);
+        let kind = self.dice.below(100);
+        if kind < 22 {
+            let mut staff = Staff::new(&mut self.dice, &shape, at, known);
+            let request = staff.request(&mut self.payments, &mut self.channel);
+            return Step::Request(request);
+        }
+        if kind < 40 {
+            let today = today(known, &shape, at);
+            return Step::Record(self.channel.tell(&mut self.dice, &shape, at, today));
+        }
+        if kind < 52 {
+            let handles = self.handles.iter().flatten().copied().collect::<Vec<_>>();
+            return Desk::new(&mut self.dice, &shape, at, &handles, known).wait();
+        }
+        let handles = std::mem::take(&mut self.handles[at]);
+        let mut desk = Desk::new(&mut self.dice, &shape, at, &handles, known);
+        let step = match kind {
+            52..63 => desk.confirm(&mut self.payments),
+            63..70 => desk.cancel(),
+            70..74 => desk.extend(),
+            74..82 => desk.modify(),
+            82..90 => desk.progress(),
+            90..94 => desk.expire(),
+            94..97 => desk.set_nights(),
+            97..99 => desk.set_physical(),
+            _ => desk.review(),
+        };
+        self.handles[at] = handles;
+        // Where nothing is there yet, time passes.
+        step.unwrap_or(Step::Wait { minutes: 1 })
+    }
+}
+
+/// The overbooking limits of the shape, as the hotel sets them.
+fn opening(shape: &Shape) -> VecDeque<Step> {
+    let mut steps = VecDeque::new();
+    for (property, house) in shape.properties.iter().enumerate() {
+        for (room_type, known) in house.types.iter().enumerate() {
+            if known.overbooking_limit > 0 {
+                steps.push_back(Step::SetNights {
+                    property,
+                    nights: Nights {
+                        room_type,
+                        from: 0,
+                        count: house.nights,
+                    },
+                    out_of_order: None,
+                    overbooking_limit: Some(known.overbooking_limit),
+                    dry_run: false,
+                });
+            }
+        }
+    }
+    steps
+}
+
+/// The business day as an offset from night 0.
+fn today(known: &Known<'_>, shape: &Shape, at: usize) -> i32 {
+    let property = known.ids.property(at).property;
+    let today = known.books.house(property).map(|h| h.rules.today(known.now));
+    let first = shape.properties[at].first_night;
+    today.map_or(0, |today| keyrack_model::stay::days_between(first, today))
+}

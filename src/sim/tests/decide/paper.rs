@@ -1,0 +1,330 @@
+//! A ledger on paper: what Postgres does around the rules, in maps.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::civil::{Date, time};
+use jiff::tz::TimeZone;
+use keyrack_ledger::command::{Answer, Asked, By, Command};
+use keyrack_ledger::decide;
+use keyrack_ledger::decide::changes::Changes;
+use keyrack_ledger::decide::draft::{Draft, Night, NightKey, Reference, ReservationKey, Seen};
+use keyrack_ledger::decide::entry::Move;
+use keyrack_ledger::decide::rules::{Policies, Rules, TypeRules};
+use keyrack_ledger::decide::state::Reservation;
+use keyrack_model::id::{AccountId, PropertyId, RoomTypeId};
+use keyrack_model::inventory::{NightBalance, Pool};
+use keyrack_model::money::Currency;
+use keyrack_model::reservation::Status;
+use keyrack_model::stay::plus_days;
+use keyrack_sim::auditor::compare::State;
+use keyrack_sim::ids::{Ids, PropertyIds};
+use keyrack_sim::shape::{PropertyShape, Shape};
+
+/// A ledger on paper.
+#[derive(Default)]
+pub struct Paper {
+    rules: HashMap<PropertyId, Arc<Rules>>,
+    pub nights: BTreeMap<NightKey, Night>,
+    pub reservations: BTreeMap<ReservationKey, Reservation>,
+    references: BTreeMap<(AccountId, String), Reference>,
+    of_property: HashMap<AccountId, PropertyId>,
+    holds: BTreeSet<ReservationKey>,
+    pub cases: BTreeSet<NightKey>,
+    pub refunds: BTreeMap<ReservationKey, usize>,
+    /// The running sum of all entries.
+    proven: BTreeMap<NightKey, NightBalance>,
+    number: i64,
+}
+
+/// Ids of a shape that nobody else knows.
+pub fn ids(shape: &Arc<Shape>) -> Ids {
+    let properties = (1..).zip(&shape.properties).map(|(at, property)| PropertyIds {
+        property: PropertyId(at),
+        types: (1..)
+            .zip(&property.types)
+            .map(|(id, _)| RoomTypeId(at * 100 + id))
+            .collect(),
+        accounts: (1..)
+            .zip(&property.accounts)
+            .map(|(id, _)| AccountId(at * 1_000 + id))
+            .collect(),
+    });
+    let properties = properties.collect();
+    Ids::new(Arc::clone(shape), properties)
+}
+
+fn rules(shape: &PropertyShape, ids: &PropertyIds) -> Rules {
+    let types = shape.types.iter().zip(&ids.types).map(|(t, id)| {
+        let parts = t.components.iter().map(|(part, n)| (ids.types[*part], *n));
+        let rules = TypeRules {
+            code: t.code.clone(),
+            rooms: t.rooms,
+            hold_seconds: t.hold_seconds,
+            components: parts.collect(),
+        };
+        (*id, rules)
+    });
+    let by_source = shape.web_hold_seconds.map(|s| ("web".to_owned(), s));
+    Rules {
+        property: ids.property,
+        version: 1,
+        zone: TimeZone::get(&shape.zone).expect("a zone"),
+        day_roll_over: time(4, 0, 0, 0),
+        currency: Currency::from_code("EUR").expect("a currency"),
+        horizon_days: shape.horizon_days,
+        hold_seconds: shape.hold_seconds,
+        confirm_grace_seconds: shape.confirm_grace_seconds,
+        extensions_max: shape.extensions_max,
+        late_confirm_retakes: shape.late_confirm_retakes,
+        bookable_from: shape
+            .bookable_from
+            .map(|offset| plus_days(shape.first_night, offset)),
+        policies: Policies {
+            no_show_keeps: shape.no_show_keeps.clone(),
+            hold_seconds_by_source: by_source.into_iter().collect(),
+            meant_overbooking_case_days: shape.meant_overbooking_case_days,
+        },
+        types: types.collect(),
+        plans: HashMap::new(),
+        has_rates: false,
+    }
+}
+
+impl Paper {
+    pub fn open(shape: &Shape, ids: &Ids) -> Self {
+        let mut paper = Self::default();
+        for (index, property) in shape.properties.iter().enumerate() {
+            let ids = ids.property(index);
+            let known = rules(property, ids);
+            paper.rules.insert(ids.property, Arc::new(known));
+            for account in &ids.accounts {
+                paper.of_property.insert(*account, ids.property);
+            }
+        }
+        paper
+    }
+
+    /// A batch: read, decide, apply. Nights that are missing are born, and where a wish failed for
+    /// want of rooms that dead holds take, those are let go first and all is decided anew.
+    pub fn ask(&mut self, batch: &[Asked], now: Timestamp) -> Result<Vec<Answer>, String> {
+        let mut expiries: Option<Vec<Asked>> = None;
+        for _ in 0..6 {
+            let all = || expiries.iter().flatten().chain(batch);
+            let mut draft = Draft::new(self.see(all(), now));
+            let mut answers = decide::all(&mut draft, all());
+            if !draft.missing().is_empty() {
+                self.give_birth(&draft.missing().clone());
+                continue;
+            }
+            if expiries.is_none() && !draft.starved().is_empty() {
+                let dead = self.dead(draft.starved(), now);
+                if !dead.is_empty() {
+                    expiries = Some(dead);
+                    continue;
+                }
+            }
+            answers.drain(..expiries.map_or(0, |expiries| expiries.len()));
+            self.apply(draft.changes())?;
+            return Ok(answers);
+        }
+        Err("the batch does not come to rest".to_owned())
+    }
+
+    fn see<'a>(&self, batch: impl Iterator<Item = &'a Asked>, now: Timestamp) -> Seen {
+        let mut seen = Seen {
+            now,
+            ..Seen::default()
+        };
+        for asked in batch {
+            let property = asked.property;
+            if !seen.rules.contains_key(&property)
+                && let Some(rules) = self.rules.get(&property)
+            {
+                seen.rules.insert(property, Arc::clone(rules));
+                let first = (property, RoomTypeId(i64::MIN), Date::MIN);
+                let last = (property, RoomTypeId(i64::MAX), Date::MAX);
+                let nights = self.nights.range(first..last);
+                seen.nights.extend(nights.map(|(key, night)| (*key, *night)));
+            }
+            let number = i64::try_from(seen.numbers.len()).expect("few");
+            seen.numbers.push_back(self.number + number);
+            let mut named = None;
+            match &asked.command {
+                Command::Request(wish) => {
+                    if let Some(key) = &wish.channel {
+                        self.see_reference(&mut seen, key);
+                    }
+                }
+                Command::Record(fact) => {
+                    let report = &fact.revision.report;
+                    let key = (fact.revision.account, report.reference.clone());
+                    named = self.see_reference(&mut seen, &key);
+                }
+                Command::Modify(change) => named = Some(change.reservation),
+                Command::Confirm { reservation, .. }
+                | Command::Cancel { reservation, .. }
+                | Command::Extend { reservation, .. }
+                | Command::Progress { reservation, .. }
+                | Command::Expire { reservation } => named = Some(*reservation),
+                _ => {}
+            }
+            let key = named.map(|id| (property, id));
+            if let Some(known) = key.and_then(|key| self.reservations.get(&key)) {
+                seen.reservations.insert((property, known.id), known.clone());
+            }
+        }
+        seen
+    }
+
+    fn see_reference(
+        &self,
+        seen: &mut Seen,
+        key: &(AccountId, String),
+    ) -> Option<keyrack_model::id::ReservationId> {
+        let known = self.references.get(key)?;
+        seen.references.insert(key.clone(), known.clone());
+        known.reservation
+    }
+
+    fn give_birth(&mut self, missing: &BTreeSet<NightKey>) {
+        for key in missing {
+            let physical = self.rules[&key.0].types[&key.1].rooms;
+            let balance = NightBalance {
+                physical,
+                ..NightBalance::default()
+            };
+            self.nights.insert(
+                *key,
+                Night {
+                    balance,
+                    version: 1,
+                },
+            );
+            self.proven.insert(*key, balance);
+        }
+    }
+
+    fn dead(&self, of: &BTreeSet<PropertyId>, now: Timestamp) -> Vec<Asked> {
+        let by = Arc::new(By::default());
+        let is_dead = |key: &&ReservationKey| {
+            let dead_at = self.reservations[key].hold_dead_at;
+            of.contains(&key.0) && dead_at.is_some_and(|dead_at| dead_at <= now)
+        };
+        let expire = |(property, reservation): &ReservationKey| {
+            let reservation = *reservation;
+            Asked::new(*property, Arc::clone(&by), Command::Expire { reservation })
+        };
+        self.holds.iter().filter(is_dead).map(expire).collect()
+    }
+
+    fn apply(&mut self, changes: Changes) -> Result<(), String> {
+        for new in changes.new {
+            self.number = self.number.max(new.number + 1);
+            let key = (new.property, new.id);
+            if self.reservations.contains_key(&key) {
+                return Err(format!("{} is made twice", new.id));
+            }
+            self.keep(new);
+        }
+        for (read, changed) in changes.changed {
+            let key = (changed.property, changed.id);
+            let known = self.reservations.get(&key).map(|known| known.version);
+            if known != Some(read) || changed.version <= read {
+                return Err(format!("{}: {known:?} was read as {read}", changed.id));
+            }
+            self.keep(changed);
+        }
+        for (_, account, reference, _, state) in changes.references {
+            self.references.insert((account, reference), state);
+        }
+        for (key, read, balance) in changes.nights {
+            let night = self.nights.get_mut(&key).ok_or("a night is not there")?;
+            if night.version != read {
+                return Err(format!("{key:?}: {} was read as {read}", night.version));
+            }
+            let version = read + 1;
+            *night = Night { balance, version };
+        }
+        for entry in changes.entries {
+            if let Some(moved) = &entry.moved {
+                self.prove(entry.property, moved);
+            }
+            if let ("refund_due", Some((id, _))) = (entry.kind, entry.reservation) {
+                *self.refunds.entry((entry.property, id)).or_insert(0) += 1;
+            }
+        }
+        self.cases.extend(changes.overbooked.iter().map(|(key, _)| *key));
+        for key in &changes.cured {
+            self.cases.remove(key);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, state: Reservation) {
+        let key = (state.property, state.id);
+        if state.status == Status::Held {
+            self.holds.insert(key);
+        } else {
+            self.holds.remove(&key);
+        }
+        self.reservations.insert(key, state);
+    }
+
+    /// Replays an entry on the running sums.
+    fn prove(&mut self, property: PropertyId, moved: &Move) {
+        for night in moved.nights.nights() {
+            let sum = self.proven.entry((property, moved.room_type, night)).or_default();
+            for (pool, rooms) in [(moved.from, -moved.quantity), (moved.to, moved.quantity)] {
+                match pool {
+                    Pool::Outside => sum.physical -= rooms,
+                    Pool::Limit => sum.overbooking_limit -= rooms,
+                    Pool::OutOfOrder => sum.out_of_order += rooms,
+                    Pool::Held => sum.held += rooms,
+                    Pool::Sold => sum.sold += rooms,
+                    Pool::Free => {}
+                }
+            }
+        }
+    }
+
+    /// Nights that the entries do not prove.
+    pub fn unproven(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (key, night) in &self.nights {
+            let counts = |b: &NightBalance| {
+                let taken = (b.held, b.sold);
+                (b.physical, b.out_of_order, b.overbooking_limit, taken)
+            };
+            let proven = self.proven.get(key).copied().unwrap_or_default();
+            if counts(&proven) != counts(&night.balance) {
+                found.push(format!("{key:?}: entries say {proven:?}, is {night:?}"));
+            }
+        }
+        found
+    }
+
+    /// All that is held of a property.
+    pub fn state(&self, property: PropertyId) -> State {
+        let nights = self.nights.iter().filter(|(key, _)| key.0 == property);
+        let reservations = self.reservations.iter().filter(|(key, _)| key.0 == property);
+        let references = self.references.iter();
+        let references = references.filter(|(key, _)| self.of_property[&key.0] == property);
+        let refunds = self.refunds.iter().filter(|(key, _)| key.0 == property);
+        State {
+            nights: nights.map(|(key, n)| ((key.1, key.2), n.balance)).collect(),
+            reservations: reservations.map(|(key, r)| (key.1, r.clone())).collect(),
+            references: references
+                .map(|(key, r)| (key.clone(), (r.reservation, r.is_cancelled)))
+                .collect(),
+            cases: self
+                .cases
+                .iter()
+                .filter(|key| key.0 == property)
+                .map(|key| (key.1, key.2))
+                .collect(),
+            refunds: refunds.map(|(key, count)| (key.1, *count)).collect(),
+        }
+    }
+}
