@@ -52,6 +52,9 @@ pub fn set_nights(
         moved.push((set(change, &mut after), change.reason.clone()));
     }
     let short = shortened(&before, &after);
+    if starves(&before, &short) {
+        draft.starve(property);
+    }
     if dry_run {
         moved.clear();
     }
@@ -142,6 +145,9 @@ pub fn set_physical(draft: &mut Draft, property: PropertyId, change: &Physical<'
         (*key, cut.settled())
     });
     let short = shortened(&before, &after.collect());
+    if starves(&before, &short) {
+        draft.starve(property);
+    }
     let forced = change
         .force
         .is_some_and(|force| force.allow.contains(&Force::Oversell));
@@ -231,6 +237,12 @@ fn shortened(before: &Balances, after: &Balances) -> Vec<ShortNight> {
         })
     };
     before.iter().filter_map(falls_short).collect()
+}
+
+/// Whether holds take rooms of a short night: dead ones among them are let go before it counts.
+fn starves(before: &Balances, short: &[ShortNight]) -> bool {
+    let is_held = |s: &ShortNight| before[&(s.room_type, s.night)].held > 0;
+    short.iter().any(is_held)
 }
 
 /// Moves of single nights, joined where neighbours move alike.

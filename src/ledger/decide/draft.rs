@@ -390,6 +390,11 @@ impl Draft {
         &self.missing
     }
 
+    /// A property in which rooms are wanting that holds take, perhaps dead ones.
+    pub fn starve(&mut self, property: PropertyId) {
+        self.starved.insert(property);
+    }
+
     /// Properties in which a wish failed for want of rooms that holds take.
     pub fn starved(&self) -> &BTreeSet<PropertyId> {
         &self.starved

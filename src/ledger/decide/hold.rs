@@ -85,7 +85,10 @@ fn confirmed(
 fn late(draft: &mut Draft, hold: Reservation, payment: Option<&str>) -> Answer {
     let expired = expired(draft, hold);
     let rules = draft.rules(expired.property);
-    if rules.late_confirm_retakes {
+    // A payment that is owed back pays nothing any more: a repeat is answered as the first.
+    let owed = &expired.detail.refunds_due;
+    let is_owed = payment.is_some_and(|payment| owed.iter().any(|known| known == payment));
+    if rules.late_confirm_retakes && !is_owed {
         let mut claim = Claim::default();
         expired
             .present_rooms()
@@ -104,9 +107,10 @@ fn late(draft: &mut Draft, hold: Reservation, payment: Option<&str>) -> Answer {
     Err(Refusal::HoldExpired)
 }
 
-/// The hold without its rooms; as it is where it has expired already.
-fn expired(draft: &mut Draft, mut hold: Reservation) -> Reservation {
-    if hold.status == Status::Held {
+/// A dead hold without its rooms, as the sweeper would leave it; anything else as it is. Dead from
+/// its instant, whoever tidies up.
+pub fn expired(draft: &mut Draft, mut hold: Reservation) -> Reservation {
+    if hold.status == Status::Held && !is_alive(draft, &hold) {
         hold.status = Status::Expired;
         hold = draft.put(hold, "expired", None).0;
     }
@@ -195,6 +199,7 @@ pub fn cancel(
     version: Option<i64>,
 ) -> Answer {
     let present = present(draft, key, version)?;
+    let present = expired(draft, present);
     match present.status {
         Status::Cancelled | Status::Expired => Ok(receipt(present, "cancelled", Vec::new())),
         Status::Held | Status::Confirmed => {

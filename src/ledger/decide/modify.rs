@@ -27,6 +27,10 @@ pub fn modify(draft: &mut Draft, property: PropertyId, change: &Modification) ->
         admit(draft, property, &entering, change.force.as_ref())?;
         let delta = difference(&Claim::of(&before), &Claim::of(&after));
         has_rooms(draft, property, &delta, change.force.as_ref())?;
+        after.keep_changes_since(&before.rooms);
+        if !after.has_unmapped_room() {
+            after.unflag("unmapped");
+        }
         after.detail.total = total(&after.rooms).or(after.detail.total);
     }
     let reason = change
@@ -135,6 +139,10 @@ fn with_guests_of(old: Option<&RoomStay>, wished: &WishedRoom) -> WishedRoom {
 /// What a change of a room does not speak of stays as it was.
 fn inherit(new: &mut RoomStay, old: &RoomStay, wished: &WishedRoom) {
     new.booked = old.booked.clone();
+    if new.stay() == old.stay() {
+        // Also the night that a guest takes who should have left.
+        (new.taken_from, new.taken_until) = (old.taken_from, old.taken_until);
+    }
     if new.room_type == old.room_type {
         new.components = old.components.clone();
     }

@@ -7,8 +7,8 @@ use keyrack_model::reservation::{
 };
 
 use super::draft::{Draft, GuestChange, Reference};
-use super::hold::cancelled;
-use super::record_rooms::{Clip, guest_names, new_rooms, reopened_there, revise_rooms};
+use super::hold::{cancelled, expired};
+use super::record_rooms::{Clip, guest_names, map_rooms, new_rooms, reopened_there, revise_rooms};
 use super::request::receipt;
 use super::state::{Detail, Reservation};
 use crate::command::{Answer, Fact, Receipt};
@@ -54,12 +54,16 @@ fn again(draft: &mut Draft, fact: &Fact, known: Reference) -> Receipt {
     if is_repeat(&known, fact) && !maps_anew {
         return repeated(present, "repeated");
     }
-    if is_older(&known, revision) && !maps_anew {
-        return repeated(present, "older");
+    if is_older(&known, revision) {
+        return match present {
+            Some(present) if maps_anew => map(draft, fact, present),
+            present => repeated(present, "older"),
+        };
     }
     if known.is_cancelled && !revives(&known, revision) {
         return after_cancel(draft, fact, known, present);
     }
+    let present = present.map(|present| expired(draft, present));
     match (present, kind) {
         (None, RevisionKind::Cancelled) => repeated(None, "tombstone"),
         (None, _) => create(draft, fact, None),
@@ -96,7 +100,7 @@ fn is_over(present: &Reservation) -> bool {
 
 /// Its codes were not mapped when it was recorded, and now they are.
 fn maps_anew(present: &Reservation, revision: &ReservationRevision) -> bool {
-    present.flags.iter().any(|flag| flag == "unmapped")
+    present.has_unmapped_room()
         && !is_over(present)
         && revision.report.kind != RevisionKind::Cancelled
         && revision.unmapped().next().is_none()
@@ -216,9 +220,11 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
     let rules = draft.rules(before.property);
     let clip = Clip::around(rules.business_day(draft.now()));
     let reopened = reopened_there(&rules, &before.rooms);
+    let rooms_before = before.rooms.clone();
     let mut after = before;
     let key = (after.property, after.id);
     let by_both = revise_rooms(&rules, &mut after.rooms, &fact.revision, clip);
+    after.keep_changes_since(&rooms_before);
     if by_both {
         after.flag("changed_by_both");
     }
@@ -239,6 +245,21 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
     receipt(after, "modified", nights)
 }
 
+/// An older state whose codes are mapped by now: it says which types were meant, and nothing that
+/// a newer state has not overtaken.
+fn map(draft: &mut Draft, fact: &Fact, mut present: Reservation) -> Receipt {
+    let rules = draft.rules(present.property);
+    if !map_rooms(&rules, &mut present.rooms, &fact.revision) {
+        return repeated(Some(present), "older");
+    }
+    if !present.has_unmapped_room() {
+        present.unflag("unmapped");
+    }
+    let reason = Some("the codes of an older state are mapped now".to_owned());
+    let (present, nights) = draft.put(present, "modified", reason);
+    receipt(present, "modified", nights)
+}
+
 /// Money and links as the channel tells them.
 fn tell(reservation: &mut Reservation, report: &ReservationReport) {
     let detail = &mut reservation.detail;
@@ -254,7 +275,8 @@ fn flag_oddities(
     rules: &super::rules::Rules,
     clip: Clip,
 ) {
-    if fact.revision.unmapped().next().is_some() {
+    // Also a room that this revision does not speak of.
+    if reservation.has_unmapped_room() {
         reservation.flag("unmapped");
     }
     let told = fact.revision.rooms.iter().map(|room| &room.told);

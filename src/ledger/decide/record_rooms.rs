@@ -149,8 +149,10 @@ fn matched(rooms: &[RoomStay], told: &[RevisionRoom]) -> Vec<(usize, usize)> {
         let code = room.booked.as_ref().map(|b| b.room_code.as_str());
         !(keyed && told.told.room_key.is_some()) && code == Some(told.told.room_code.as_str())
     };
-    // What staff typed from the channel's e-mail has no words of the channel yet.
-    let in_order = |room: &RoomStay, _: &RevisionRoom| room.booked.is_none();
+    // What staff typed from the channel's e-mail has no words of the channel yet. Later, a room that
+    // the desk has added is none of the channel's.
+    let is_typed = rooms.iter().all(|room| room.booked.is_none());
+    let in_order = |_: &RoomStay, _: &RevisionRoom| is_typed;
     type Rule<'a> = &'a dyn Fn(&RoomStay, &RevisionRoom) -> bool;
     let rules: [Rule<'_>; 3] = [&by_key, &by_code, &in_order];
     for is_pair in rules {
@@ -168,6 +170,32 @@ fn matched(rooms: &[RoomStay], told: &[RevisionRoom]) -> Vec<(usize, usize)> {
         }
     }
     pairs
+}
+
+/// Sets the types that the codes of a revision mean, where no mapping knew them; says whether there
+/// was one.
+pub fn map_rooms(rules: &Rules, rooms: &mut [RoomStay], revision: &ReservationRevision) -> bool {
+    let mut any = false;
+    for (index, told) in matched(rooms, &revision.rooms) {
+        let (room, told) = (&mut rooms[index], &revision.rooms[told]);
+        let Some(known) = &mut room.booked else {
+            continue;
+        };
+        if known.room_type.is_none() && known.room_code == told.told.room_code {
+            known.room_type = told.room_type;
+            set_type(rules, room, told.room_type);
+            any = true;
+        }
+    }
+    any
+}
+
+fn set_type(rules: &Rules, room: &mut RoomStay, room_type: Option<RoomTypeId>) {
+    room.room_type = room_type;
+    let parts = room_type
+        .and_then(|id| rules.types.get(&id))
+        .map(|t| &t.components);
+    room.components = parts.filter(|parts| !parts.is_empty()).cloned();
 }
 
 fn revise_room(rules: &Rules, room: &mut RoomStay, new: &RevisionRoom, clip: Clip) -> bool {
@@ -194,12 +222,7 @@ fn revise_room(rules: &Rules, room: &mut RoomStay, new: &RevisionRoom, clip: Cli
         let desk = was.room_type.is_some() && room.room_type != was.room_type;
         by_both |= desk;
         if !desk {
-            room.room_type = new.room_type;
-            let parts = new
-                .room_type
-                .and_then(|id| rules.types.get(&id))
-                .map(|t| &t.components);
-            room.components = parts.filter(|parts| !parts.is_empty()).cloned();
+            set_type(rules, room, new.room_type);
         }
     }
     if is.quantity != was.quantity {

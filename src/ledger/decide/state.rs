@@ -181,6 +181,30 @@ impl Reservation {
         self.rooms.iter().filter(|room| !room.is_given_back)
     }
 
+    /// Rooms whose stay has changed keep the change when a step at the desk is undone.
+    pub fn keep_changes_since(&mut self, before: &[RoomStay]) {
+        let Some(undo) = &mut self.detail.undo else {
+            return;
+        };
+        for room in &self.rooms {
+            let is_same = |old: &RoomStay| {
+                old.id == room.id && (old.arrival, old.departure) == (room.arrival, room.departure)
+            };
+            if !before.iter().any(is_same) {
+                undo.taken.remove(&room.id.0);
+            }
+        }
+    }
+
+    /// Whether the code of one of its rooms was not mapped when the channel told it last.
+    pub fn has_unmapped_room(&self) -> bool {
+        let unmapped = |room: &RoomStay| {
+            let booked = room.booked.as_ref();
+            booked.is_some_and(|booked| booked.room_type.is_none())
+        };
+        self.present_rooms().any(unmapped)
+    }
+
     /// Adds a flag once.
     pub fn flag(&mut self, flag: &str) {
         if !self.flags.iter().any(|known| known == flag) {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use keyrack_ledger::command::{Answer, Command};
 use keyrack_model::id::{PropertyId, ReservationId};
-use keyrack_model::reservation::Status;
 
 use super::entry::Entry;
 use super::expected::Expected;
@@ -157,12 +156,8 @@ impl Books {
         let Some(house) = self.houses.get_mut(&property).map(Arc::make_mut) else {
             return;
         };
-        let Some(entry) = house.entries.get(&id).filter(|e| e.is_unswept(now)) else {
-            return;
-        };
-        let mut entry = Entry::clone(entry);
-        entry.status = Status::Expired;
-        entry.version += 1;
-        house.write(id, entry, now);
+        if house.entries.get(&id).is_some_and(|entry| entry.is_unswept(now)) {
+            house.sweep(id, now);
+        }
     }
 }

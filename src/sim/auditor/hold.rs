@@ -68,11 +68,8 @@ pub fn swept(house: &mut House, id: ReservationId, entry: Entry, now: Timestamp)
     if !entry.is_unswept(now) {
         return entry;
     }
-    let mut entry = entry;
-    entry.status = Status::Expired;
-    entry.version += 1;
-    house.write(id, entry.clone(), now);
-    entry
+    house.sweep(id, now);
+    Entry::clone(&house.entries[&id])
 }
 
 /// A hold becomes a stay: alive it is honoured; dead, only where rooms are taken anew.

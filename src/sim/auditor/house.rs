@@ -275,6 +275,24 @@ impl House {
         short.map(|(cell, _)| *cell).collect()
     }
 
+    /// A dead hold that is let go now, or was by the sweeper at some time before: whether anybody
+    /// looked at its nights since they came near cannot be known.
+    pub fn sweep(&mut self, id: ReservationId, now: Timestamp) {
+        let mut entry = Entry::clone(&self.entries[&id]);
+        entry.status = Status::Expired;
+        entry.version += 1;
+        let before = self.nights.clone();
+        for cell in self.write(id, entry, now) {
+            let case = before.get(&cell).map(|night| night.case);
+            if let Some(night) = self.nights.get_mut(&cell)
+                && night.case == Case::Open
+                && case != Some(Case::Open)
+            {
+                night.case = Case::Either;
+            }
+        }
+    }
+
     /// Writes an entry in its new state, and moves the rooms that it takes. Says which nights
     /// changed.
     pub fn write(&mut self, id: ReservationId, entry: Entry, now: Timestamp) -> BTreeSet<Cell> {

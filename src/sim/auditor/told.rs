@@ -102,9 +102,12 @@ fn difference(room: &mut Room, new: &RevisionRoom, today: StayDate) {
         quantity: room.quantity,
     });
     if (is.arrival, is.departure) != (was.arrival, was.departure) {
+        let actual = (room.arrival, room.departure);
         (room.arrival, room.departure) = dates(new, today);
         (room.from, room.until) = (room.arrival, room.departure);
-        room.before = None;
+        if actual != (room.arrival, room.departure) {
+            room.before = None;
+        }
     }
     let desk_chose = was.room_type.is_some() && room.room_type != was.room_type;
     if is.room_type != was.room_type && !desk_chose || room.room_type.is_none() {
