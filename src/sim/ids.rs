@@ -143,9 +143,15 @@ impl Ids {
         let from = self.night(property, nights.from);
         let stay = Stay::new(from, plus_days(from, nights.count.max(1)));
         (
-            self.property(property).types[nights.room_type],
+            self.room_type(property, nights.room_type),
             stay.expect("the departure is after the arrival"),
         )
+    }
+
+    /// A type of the property; one that nobody has where the script knocks at the wrong door.
+    fn room_type(&self, property: usize, index: usize) -> RoomTypeId {
+        let known = self.property(property).types.get(index);
+        known.copied().unwrap_or(RoomTypeId(i64::MAX))
     }
 
     fn hold_end(&self, hold: Hold) -> HoldEnd {
