@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use jiff::civil::{Date, time};
+use jiff::civil::time;
 use jiff::tz::TimeZone;
 use keyrack_ledger::command::{Answer, Asked, By, Command};
 use keyrack_ledger::decide;
@@ -26,7 +26,7 @@ use keyrack_sim::shape::{PropertyShape, Shape};
 #[derive(Default)]
 pub struct Paper {
     rules: HashMap<PropertyId, Arc<Rules>>,
-    pub nights: BTreeMap<NightKey, Night>,
+    pub nights: BTreeMap<PropertyId, BTreeMap<NightKey, Night>>,
     pub reservations: BTreeMap<ReservationKey, Reservation>,
     references: BTreeMap<(AccountId, String), Reference>,
     of_property: HashMap<AccountId, PropertyId>,
@@ -143,10 +143,8 @@ impl Paper {
                 && let Some(rules) = self.rules.get(&property)
             {
                 seen.rules.insert(property, Arc::clone(rules));
-                let first = (property, RoomTypeId(i64::MIN), Date::MIN);
-                let last = (property, RoomTypeId(i64::MAX), Date::MAX);
-                let nights = self.nights.range(first..last);
-                seen.nights.extend(nights.map(|(key, night)| (*key, *night)));
+                let mut nights = self.nights.get(&property).cloned().unwrap_or_default();
+                seen.nights.append(&mut nights);
             }
             let number = i64::try_from(seen.numbers.len()).expect("few");
             seen.numbers.push_back(self.number + number);
@@ -195,13 +193,11 @@ impl Paper {
                 physical,
                 ..NightBalance::default()
             };
-            self.nights.insert(
-                *key,
-                Night {
-                    balance,
-                    version: 1,
-                },
-            );
+            let night = Night {
+                balance,
+                version: 1,
+            };
+            self.nights.entry(key.0).or_default().insert(*key, night);
             self.proven.insert(*key, balance);
         }
     }
@@ -240,7 +236,9 @@ impl Paper {
             self.references.insert((account, reference), state);
         }
         for (key, read, balance) in changes.nights {
-            let night = self.nights.get_mut(&key).ok_or("a night is not there")?;
+            let nights = self.nights.get_mut(&key.0);
+            let night = nights.and_then(|nights| nights.get_mut(&key));
+            let night = night.ok_or("a night is not there")?;
             if night.version != read {
                 return Err(format!("{key:?}: {} was read as {read}", night.version));
             }
@@ -292,7 +290,7 @@ impl Paper {
     /// Nights that the entries do not prove.
     pub fn unproven(&self) -> Vec<String> {
         let mut found = Vec::new();
-        for (key, night) in &self.nights {
+        for (key, night) in self.nights.values().flatten() {
             let counts = |b: &NightBalance| {
                 let taken = (b.held, b.sold);
                 (b.physical, b.out_of_order, b.overbooking_limit, taken)
@@ -307,7 +305,7 @@ impl Paper {
 
     /// All that is held of a property.
     pub fn state(&self, property: PropertyId) -> State {
-        let nights = self.nights.iter().filter(|(key, _)| key.0 == property);
+        let nights = self.nights.get(&property).into_iter().flatten();
         let reservations = self.reservations.iter().filter(|(key, _)| key.0 == property);
         let references = self.references.iter();
         let references = references.filter(|(key, _)| self.of_property[&key.0] == property);
