@@ -21,7 +21,9 @@ use keyrack_model::stay::{Stay, StayDate, plus_days};
 use uuid::Uuid;
 
 use crate::shape::{AccountShape, PropertyShape, Shape};
-use crate::step::{Change, Desk, Handle, Hold, Nights, Read, Record, Request, Room, Scripted, Step, Told};
+use crate::step::{
+    Change, Desk, Handle, Hold, Nights, Read, Record, Request, Room, Scripted, Step, Told,
+};
 
 /// The ids of a property in a ledger, in the order of its shape.
 #[derive(Clone, Debug)]

@@ -23,11 +23,15 @@ pub struct Books {
 impl Books {
     /// Empty books of the properties of a shape.
     pub fn open(shape: &Shape, ids: &Ids) -> Self {
-        let houses = shape.properties.iter().enumerate().map(|(index, property)| {
-            let ids = ids.property(index);
-            let house = House::new(Rules::of(property, ids));
-            (ids.property, Arc::new(house))
-        });
+        let houses = shape
+            .properties
+            .iter()
+            .enumerate()
+            .map(|(index, property)| {
+                let ids = ids.property(index);
+                let house = House::new(Rules::of(property, ids));
+                (ids.property, Arc::new(house))
+            });
         Self {
             houses: houses.collect(),
         }
@@ -118,7 +122,11 @@ impl Books {
             return differences;
         }
         swept.sweep(property, unswept, now);
-        if !swept.carry_out(property, asked, now).differences(answer).is_empty() {
+        if !swept
+            .carry_out(property, asked, now)
+            .differences(answer)
+            .is_empty()
+        {
             return differences;
         }
         *self = swept;
@@ -156,7 +164,11 @@ impl Books {
         let Some(house) = self.houses.get_mut(&property).map(Arc::make_mut) else {
             return;
         };
-        if house.entries.get(&id).is_some_and(|entry| entry.is_unswept(now)) {
+        if house
+            .entries
+            .get(&id)
+            .is_some_and(|entry| entry.is_unswept(now))
+        {
             house.sweep(id, now);
         }
     }

@@ -107,7 +107,13 @@ pub fn set_nights(house: &mut House, asked: &NightChange, now: Timestamp) -> Exp
         night.limit = asked.overbooking_limit.unwrap_or(night.limit);
     };
     let short = short(house, &cells, now, change);
-    carry_out(house, &cells, short, now, (!asked.dry_run).then_some(change))
+    carry_out(
+        house,
+        &cells,
+        short,
+        now,
+        (!asked.dry_run).then_some(change),
+    )
 }
 
 /// A cut that leaves a night short of what is taken needs a force.
@@ -125,16 +131,17 @@ pub fn set_physical(house: &mut House, asked: &Physical<'_>, now: Timestamp) -> 
     if !short.is_empty() && !asked.dry_run && !asked.force.is_some_and(forces) {
         return Expected::needs(Force::Oversell, short.into_keys().collect());
     }
-    carry_out(house, &cells, short, now, (!asked.dry_run).then_some(change))
+    carry_out(
+        house,
+        &cells,
+        short,
+        now,
+        (!asked.dry_run).then_some(change),
+    )
 }
 
 /// The roll-over looks at nights again: what was meant opens a case when it comes near.
-pub fn review(
-    house: &mut House,
-    room_type: RoomTypeId,
-    range: Stay,
-    now: Timestamp,
-) -> Expected {
+pub fn review(house: &mut House, room_type: RoomTypeId, range: Stay, now: Timestamp) -> Expected {
     if let Some(no) = refuse(house, room_type) {
         return no;
     }

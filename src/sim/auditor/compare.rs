@@ -52,7 +52,9 @@ fn balances(state: &State, found: &mut Vec<String>) {
         let bound = is.physical + is.overbooking_limit;
         let free = (bound - taken).max(0);
         if bound + is.oversold != free + taken {
-            found.push(format!("{room_type} {night}: the sum is not the rooms: {is:?}"));
+            found.push(format!(
+                "{room_type} {night}: the sum is not the rooms: {is:?}"
+            ));
         }
         let counts = [
             is.physical,
@@ -89,7 +91,12 @@ fn claims(house: &House, state: &State, found: &mut Vec<String>) {
             }
         }
     }
-    let cells: BTreeSet<&Cell> = state.nights.keys().chain(held.keys()).chain(sold.keys()).collect();
+    let cells: BTreeSet<&Cell> = state
+        .nights
+        .keys()
+        .chain(held.keys())
+        .chain(sold.keys())
+        .collect();
     for cell in cells {
         let is = state.nights.get(cell).map_or((0, 0), |n| (n.held, n.sold));
         let of = |rooms: &Rooms| rooms.get(cell).copied().unwrap_or(0);
@@ -138,8 +145,15 @@ fn of_nights(house: &House, state: &State, now: Timestamp, found: &mut Vec<Strin
             found.push(format!("{room_type} {night}: a case is {word}: {must:?}"));
         }
     }
-    for cell in state.cases.iter().filter(|cell| !state.nights.contains_key(cell)) {
-        found.push(format!("{} {}: a case of a night that is not there", cell.0, cell.1));
+    for cell in state
+        .cases
+        .iter()
+        .filter(|cell| !state.nights.contains_key(cell))
+    {
+        found.push(format!(
+            "{} {}: a case of a night that is not there",
+            cell.0, cell.1
+        ));
     }
 }
 
@@ -158,11 +172,17 @@ fn reservations(house: &House, state: &State, now: Timestamp, found: &mut Vec<St
         } else {
             of_entry(must, is)
         };
-        found.extend(differences.into_iter().map(|what| format!("reservation {id}: {what}")));
+        found.extend(
+            differences
+                .into_iter()
+                .map(|what| format!("reservation {id}: {what}")),
+        );
         let written = state.refunds.get(id).copied().unwrap_or(0);
         if written != must.refunds.len() {
             let owed = &must.refunds;
-            found.push(format!("reservation {id}: {written} times refund_due, owed {owed:?}"));
+            found.push(format!(
+                "reservation {id}: {written} times refund_due, owed {owed:?}"
+            ));
         }
     }
     for id in state.reservations.keys() {

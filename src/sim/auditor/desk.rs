@@ -144,7 +144,9 @@ fn release(mut entry: Entry, today: StayDate) -> Next {
 
 /// A guest who should have left takes tonight as well.
 fn overdue(mut entry: Entry, today: StayDate) -> Next {
-    let is_past = entry.departure().is_some_and(|departure| departure <= today);
+    let is_past = entry
+        .departure()
+        .is_some_and(|departure| departure <= today);
     if entry.status != Status::CheckedIn || !is_past {
         return Next::Illegal;
     }

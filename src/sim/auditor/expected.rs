@@ -81,7 +81,10 @@ impl Expected {
             (Self::No(no), Err(refusal)) => no.compare(refusal, &mut found),
             (Self::Yes(yes), Ok(receipt)) => yes.compare(receipt, &mut found),
             (Self::No(no), Ok(receipt)) => {
-                found.push(format!("must be refused as {}, did {}", no.code, receipt.did));
+                found.push(format!(
+                    "must be refused as {}, did {}",
+                    no.code, receipt.did
+                ));
             }
             (Self::Yes(_), Err(refusal)) => {
                 found.push(format!("must be carried out, was refused: {refusal:?}"));
@@ -160,7 +163,12 @@ pub fn of_entry(entry: &Entry, known: &Reservation) -> Vec<String> {
     let account = entry.channel.as_ref().map(|(account, _)| *account);
     differ(all, "account", known.account, account);
     let reference = entry.channel.as_ref().map(|(_, reference)| reference);
-    differ(all, "reference", known.channel_reference.as_ref(), reference);
+    differ(
+        all,
+        "reference",
+        known.channel_reference.as_ref(),
+        reference,
+    );
     differ(all, "extensions", known.extensions, entry.extensions);
     let payment = &known.payment_reference;
     differ(all, "payment", payment, &entry.payment);

@@ -28,7 +28,9 @@ pub fn record(house: &mut House, fact: &Fact, now: Timestamp) -> Expected {
     // It is replayed when the mapping is made.
     let maps = !is_cancel
         && fact.revision.unmapped().next().is_none()
-        && entry.as_ref().is_some_and(|entry| entry.has_unmapped() && !is_over(entry, now));
+        && entry
+            .as_ref()
+            .is_some_and(|entry| entry.has_unmapped() && !is_over(entry, now));
     if is_older(&known, fact) {
         return match (of, entry) {
             (Some(id), Some(entry)) if maps => map_only(house, fact, id, entry, now),
@@ -38,7 +40,7 @@ pub fn record(house: &mut House, fact: &Fact, now: Timestamp) -> Expected {
     if known.hash == fact.hash && known.is_cancelled == is_cancel && !maps {
         return answer(house, of);
     }
-    if known.is_cancelled && !(is_newer(&known, fact) && !is_cancel) {
+    if known.is_cancelled && (is_cancel || !is_newer(&known, fact)) {
         if is_cancel || of.is_some() {
             return answer(house, of);
         }

@@ -12,11 +12,7 @@ use super::expected::{Expected, No, Yes};
 use super::house::House;
 
 /// The entry, where it is there and in the version that the caller read.
-pub fn read(
-    house: &House,
-    id: ReservationId,
-    version: Option<i64>,
-) -> Result<Entry, Expected> {
+pub fn read(house: &House, id: ReservationId, version: Option<i64>) -> Result<Entry, Expected> {
     let Some(entry) = house.entries.get(&id) else {
         return Err(Expected::no("not_found"));
     };

@@ -154,7 +154,9 @@ pub fn modify(house: &mut House, change: &Modification, now: Timestamp) -> Expec
     ) {
         return Expected::no("illegal_transition");
     }
-    let named = wished.iter().filter_map(|room| room.room_stay.map(|id| id.0));
+    let named = wished
+        .iter()
+        .filter_map(|room| room.room_stay.map(|id| id.0));
     let named: Vec<i32> = named.collect();
     let is_present = |id: &i32| entry.present().any(|room| room.id == *id);
     let is_twice = named.iter().collect::<BTreeSet<_>>().len() < named.len();
@@ -185,10 +187,7 @@ fn with_rooms(entry: &Entry, wished: &[WishedRoom]) -> (Entry, BTreeSet<Cell>) {
     let mut kept: Vec<i32> = Vec::new();
     for wish in wished {
         let known = wish.room_stay.map(|id| id.0);
-        let at = after
-            .rooms
-            .iter()
-            .position(|room| Some(room.id) == known);
+        let at = after.rooms.iter().position(|room| Some(room.id) == known);
         let mut room = Room::wished(known.unwrap_or(next), wish);
         next += i32::from(known.is_none());
         let old = at.map(|at| after.rooms[at].clone());

@@ -124,13 +124,7 @@ impl Reference {
     }
 
     /// A further room; without keys, each of another code, else nobody could tell them apart.
-    fn add(
-        &mut self,
-        dice: &mut Dice,
-        house: &PropertyShape,
-        today: i32,
-        rooms: &mut Vec<Told>,
-    ) {
+    fn add(&mut self, dice: &mut Dice, house: &PropertyShape, today: i32, rooms: &mut Vec<Told>) {
         let room_type = dice.below(house.types.len());
         let is_there = rooms.iter().any(|room| room.room_type == room_type);
         if is_there && !self.account(house).has_room_keys {
@@ -168,7 +162,10 @@ impl Reference {
                 };
                 let mut record = self.told[at].clone();
                 if dice.percent(50) {
-                    record.rooms.iter_mut().for_each(|room| room.is_mapped = true);
+                    record
+                        .rooms
+                        .iter_mut()
+                        .for_each(|room| room.is_mapped = true);
                 }
                 record
             }

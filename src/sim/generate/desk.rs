@@ -44,7 +44,11 @@ impl<'a> Desk<'a> {
 
     fn entry(&self, of: Handle) -> Option<&'a Entry> {
         let id: ReservationId = self.known.ids.reservation(of)?;
-        let of = |at| self.known.books.entry(self.known.ids.property(at).property, id);
+        let of = |at| {
+            self.known
+                .books
+                .entry(self.known.ids.property(at).property, id)
+        };
         (0..self.shape.properties.len()).find_map(of)
     }
 
@@ -162,7 +166,10 @@ impl<'a> Desk<'a> {
     }
 
     pub fn progress(&mut self) -> Option<Step> {
-        let house = self.known.books.house(self.known.ids.property(self.at).property)?;
+        let house = self
+            .known
+            .books
+            .house(self.known.ids.property(self.at).property)?;
         let today = house.rules.today(self.known.now);
         let begun = |entry: &Entry| {
             let has_arrived = entry.arrival().is_some_and(|arrival| arrival <= today);
@@ -284,7 +291,10 @@ impl<'a> Desk<'a> {
     pub fn set_nights(&mut self) -> Option<Step> {
         let nights = self.nights();
         let rooms = self.house.types[nights.room_type].rooms;
-        let out_of_order = self.dice.percent(70).then(|| self.dice.between(0, rooms + 1));
+        let out_of_order = self
+            .dice
+            .percent(70)
+            .then(|| self.dice.between(0, rooms + 1));
         let overbooking_limit = self.dice.percent(40).then(|| self.dice.between(-1, 2));
         Some(Step::SetNights {
             property: self.at,

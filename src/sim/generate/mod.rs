@@ -133,7 +133,10 @@ fn opening(shape: &Shape) -> VecDeque<Step> {
 /// The business day as an offset from night 0.
 fn today(known: &Known<'_>, shape: &Shape, at: usize) -> i32 {
     let property = known.ids.property(at).property;
-    let today = known.books.house(property).map(|h| h.rules.today(known.now));
+    let today = known
+        .books
+        .house(property)
+        .map(|h| h.rules.today(known.now));
     let first = shape.properties[at].first_night;
     today.map_or(0, |today| keyrack_model::stay::days_between(first, today))
 }

@@ -40,7 +40,10 @@ impl<'a> Staff<'a> {
             *payments += 1;
             *payments
         });
-        let typed = self.dice.percent(8).then(|| channel.typed(self.dice, self.at));
+        let typed = self
+            .dice
+            .percent(8)
+            .then(|| channel.typed(self.dice, self.at));
         let source = if typed.is_some() && self.dice.percent(80) {
             Source::Channel
         } else {
@@ -100,6 +103,11 @@ pub fn force(dice: &mut Dice) -> Vec<Force> {
     if !dice.percent(14) {
         return Vec::new();
     }
-    let all = [Force::Oversell, Force::Past, Force::Closed, Force::Restriction];
+    let all = [
+        Force::Oversell,
+        Force::Past,
+        Force::Closed,
+        Force::Restriction,
+    ];
     all.into_iter().filter(|_| dice.percent(50)).collect()
 }

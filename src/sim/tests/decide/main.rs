@@ -62,7 +62,10 @@ fn a_million_commands_of_chance_are_answered_as_the_auditor_would() {
     }
     for what in SEEN {
         let count = census.get(*what).copied().unwrap_or(0);
-        assert!(count > 100, "{what} happened {count} times: chance is too tame");
+        assert!(
+            count > 100,
+            "{what} happened {count} times: chance is too tame"
+        );
     }
 }
 

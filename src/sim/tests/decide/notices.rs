@@ -1,1 +1,138 @@
-//! x
+//! An auditor that notices nothing proves nothing: each of these faults must be told.
+
+use std::sync::Arc;
+
+use keyrack_ledger::command::Answer;
+use keyrack_ledger::decide::refusal::Refusal;
+use keyrack_model::reservation::Status;
+use keyrack_sim::auditor::compare::State;
+use keyrack_sim::shape::{AccountShape, PropertyShape, Shape, TypeShape};
+use keyrack_sim::shrink;
+
+use crate::run::Sides;
+
+/// One house with one room, a grace of a minute, and one listing.
+fn shape() -> Arc<Shape> {
+    let mut shape = Shape::from_seed(1);
+    shape.properties = vec![PropertyShape {
+        nights: 8,
+        horizon_days: 60,
+        bookable_from: None,
+        hold_seconds: 330,
+        web_hold_seconds: None,
+        confirm_grace_seconds: 60,
+        late_confirm_retakes: false,
+        meant_overbooking_case_days: 0,
+        types: vec![TypeShape {
+            code: "T0".to_owned(),
+            rooms: 1,
+            overbooking_limit: 0,
+            hold_seconds: None,
+            components: Vec::new(),
+        }],
+        accounts: vec![AccountShape {
+            code: "listing".to_owned(),
+            is_snapshot: true,
+            has_room_keys: true,
+            tells_order: true,
+            fallback: None,
+        }],
+        ..shape.properties[0].clone()
+    }];
+    Arc::new(shape)
+}
+
+/// A hold on night 1, a fact on night 1 as well (which oversells it when the hold is confirmed).
+const SCRIPT: &str = r#"
+{"number":0,"step":{"Request":{"property":0,"hold":"Default","source":"phone","rooms":[{"room_stay":null,"room_type":0,"from":1,"nights":1,"quantity":1}],"payment":null,"channel":null,"guaranteed":false,"force":[]}}}
+{"number":1,"step":{"Record":{"property":0,"account":0,"reference":1,"kind":"new","order":1,"rooms":[{"key":1,"room_type":0,"is_mapped":true,"from":1,"nights":1,"quantity":1}],"total":null}}}
+{"number":2,"step":{"Confirm":{"property":0,"of":0,"payment":1,"version":"No"}}}
+{"number":3,"step":{"Confirm":{"property":0,"of":0,"payment":2,"version":"No"}}}
+"#;
+
+/// Both sides after the script: they agree.
+fn agreed() -> (Arc<Shape>, Sides) {
+    let shape = shape();
+    let mut sides = Sides::open(&shape);
+    for step in shrink::read(SCRIPT).unwrap() {
+        sides.ask(&[step]).unwrap();
+        sides.compare(&shape).unwrap();
+    }
+    (shape, sides)
+}
+
+/// What the auditor says of the state after a fault.
+fn told(fault: impl FnOnce(&mut State)) -> String {
+    let (_, sides) = agreed();
+    let property = sides.ids.property(0).property;
+    let mut state = sides.paper.state(property);
+    fault(&mut state);
+    sides.books.compare(property, &state, sides.now).join("\n")
+}
+
+#[test]
+fn a_night_that_is_released_twice_is_noticed() {
+    let words = told(|state| {
+        let night = state.nights.values_mut().next().unwrap();
+        night.sold -= 1;
+        night.oversold -= 1;
+    });
+    assert!(words.contains("its reservations take"), "{words}");
+    assert!(words.contains("must be"), "{words}");
+}
+
+#[test]
+fn an_overdraft_that_is_not_exact_is_noticed() {
+    let words = told(|state| state.nights.values_mut().next().unwrap().oversold += 1);
+    assert!(words.contains("the sum is not the rooms"), "{words}");
+}
+
+#[test]
+fn a_lost_reservation_is_noticed() {
+    let words = told(|state| drop(state.reservations.pop_first()));
+    assert!(words.contains("is lost"), "{words}");
+}
+
+#[test]
+fn a_state_that_nobody_was_told_of_is_noticed() {
+    let words = told(|state| {
+        for known in state.reservations.values_mut() {
+            known.status = Status::CheckedIn;
+        }
+    });
+    assert!(words.contains("status is CheckedIn"), "{words}");
+}
+
+#[test]
+fn an_oversold_night_without_a_case_is_noticed() {
+    let words = told(|state| state.cases.clear());
+    assert!(words.contains("a case is not open"), "{words}");
+}
+
+#[test]
+fn a_refund_that_nobody_was_told_of_is_noticed() {
+    let words = told(|state| state.refunds.clear());
+    assert!(words.contains("0 times refund_due"), "{words}");
+}
+
+#[test]
+fn a_lost_tombstone_is_noticed() {
+    let words = told(|state| state.references.clear());
+    assert!(words.contains("reference"), "{words}");
+}
+
+#[test]
+fn a_wrong_answer_is_noticed() {
+    let (_, mut sides) = agreed();
+    let step = shrink::read(
+        r#"{"number":4,"step":{"Cancel":{"property":0,"of":0,"told_channel":false,"version":"No"}}}"#,
+    )
+    .unwrap()
+    .remove(0);
+    let asked = sides.ids.asked(&step).unwrap();
+    let refused: Answer = Err(Refusal::HoldExpired);
+    let different = sides
+        .books
+        .explain(asked.property, &asked.command, sides.now, &refused);
+    assert_eq!(different.len(), 1, "{different:?}");
+}

@@ -40,17 +40,19 @@ pub struct Paper {
 
 /// Ids of a shape that nobody else knows.
 pub fn ids(shape: &Arc<Shape>) -> Ids {
-    let properties = (1..).zip(&shape.properties).map(|(at, property)| PropertyIds {
-        property: PropertyId(at),
-        types: (1..)
-            .zip(&property.types)
-            .map(|(id, _)| RoomTypeId(at * 100 + id))
-            .collect(),
-        accounts: (1..)
-            .zip(&property.accounts)
-            .map(|(id, _)| AccountId(at * 1_000 + id))
-            .collect(),
-    });
+    let properties = (1..)
+        .zip(&shape.properties)
+        .map(|(at, property)| PropertyIds {
+            property: PropertyId(at),
+            types: (1..)
+                .zip(&property.types)
+                .map(|(id, _)| RoomTypeId(at * 100 + id))
+                .collect(),
+            accounts: (1..)
+                .zip(&property.accounts)
+                .map(|(id, _)| AccountId(at * 1_000 + id))
+                .collect(),
+        });
     let properties = properties.collect();
     Ids::new(Arc::clone(shape), properties)
 }
@@ -170,7 +172,8 @@ impl Paper {
             }
             let key = named.map(|id| (property, id));
             if let Some(known) = key.and_then(|key| self.reservations.get(&key)) {
-                seen.reservations.insert((property, known.id), known.clone());
+                seen.reservations
+                    .insert((property, known.id), known.clone());
             }
         }
         seen
@@ -253,7 +256,8 @@ impl Paper {
                 *self.refunds.entry((entry.property, id)).or_insert(0) += 1;
             }
         }
-        self.cases.extend(changes.overbooked.iter().map(|(key, _)| *key));
+        self.cases
+            .extend(changes.overbooked.iter().map(|(key, _)| *key));
         for key in &changes.cured {
             self.cases.remove(key);
         }
@@ -273,7 +277,10 @@ impl Paper {
     /// Replays an entry on the running sums.
     fn prove(&mut self, property: PropertyId, moved: &Move) {
         for night in moved.nights.nights() {
-            let sum = self.proven.entry((property, moved.room_type, night)).or_default();
+            let sum = self
+                .proven
+                .entry((property, moved.room_type, night))
+                .or_default();
             for (pool, rooms) in [(moved.from, -moved.quantity), (moved.to, moved.quantity)] {
                 match pool {
                     Pool::Outside => sum.physical -= rooms,
@@ -306,7 +313,10 @@ impl Paper {
     /// All that is held of a property.
     pub fn state(&self, property: PropertyId) -> State {
         let nights = self.nights.get(&property).into_iter().flatten();
-        let reservations = self.reservations.iter().filter(|(key, _)| key.0 == property);
+        let reservations = self
+            .reservations
+            .iter()
+            .filter(|(key, _)| key.0 == property);
         let references = self.references.iter();
         let references = references.filter(|(key, _)| self.of_property[&key.0] == property);
         let refunds = self.refunds.iter().filter(|(key, _)| key.0 == property);
