@@ -29,8 +29,6 @@ pub mod revise;
 pub mod rules;
 pub mod sellable;
 pub mod state;
-#[cfg(test)]
-mod tests;
 
 use crate::command::{Answer, Asked, Command, Receipt};
 use draft::Draft;

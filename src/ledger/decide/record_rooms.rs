@@ -149,8 +149,8 @@ fn matched(rooms: &[RoomStay], told: &[RevisionRoom]) -> Vec<(usize, usize)> {
         let code = room.booked.as_ref().map(|b| b.room_code.as_str());
         !(keyed && told.told.room_key.is_some()) && code == Some(told.told.room_code.as_str())
     };
-    // What staff typed from the channel's e-mail has no words of the channel yet. Later, a room that
-    // the desk has added is none of the channel's.
+    // What staff typed from the channel's e-mail has no words of the channel yet. Later, a room
+    // that the desk has added is none of the channel's.
     let is_typed = rooms.iter().all(|room| room.booked.is_none());
     let in_order = |_: &RoomStay, _: &RevisionRoom| is_typed;
     type Rule<'a> = &'a dyn Fn(&RoomStay, &RevisionRoom) -> bool;

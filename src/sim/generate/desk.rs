@@ -7,8 +7,8 @@ use keyrack_model::id::ReservationId;
 use keyrack_model::reservation::Status;
 use keyrack_model::stay::{StayDate, days_between};
 
-use super::Known;
 use super::dice::Dice;
+use super::known::Known;
 use super::staff::{force, hold, room};
 use crate::auditor::entry::Entry;
 use crate::shape::{PropertyShape, Shape};
@@ -90,7 +90,7 @@ impl<'a> Desk<'a> {
     }
 
     fn today(&self) -> i32 {
-        super::today(self.known, self.shape, self.at)
+        self.known.today(self.shape, self.at)
     }
 
     /// A moment, or up to the end of a hold and not beyond, or just beyond, or a night.

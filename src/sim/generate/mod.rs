@@ -4,20 +4,18 @@
 mod channel;
 mod desk;
 mod dice;
+pub mod known;
 mod staff;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::auditor::books::Books;
-use crate::ids::Ids;
 use crate::shape::Shape;
 use crate::step::{Nights, Scripted, Step};
 use channel::Channel;
 use desk::Desk;
 use dice::Dice;
+use known::Known;
 use staff::Staff;
 
 /// Makes the steps of a script, one after the other.
@@ -30,17 +28,6 @@ pub struct Generator {
     handles: Vec<Vec<usize>>,
     channel: Channel,
     payments: u32,
-}
-
-/// What a step is chosen from.
-#[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
-    /// What the auditor believes.
-    pub books: &'a Books,
-    /// What names stand for.
-    pub ids: &'a Ids,
-    /// The script's time.
-    pub now: Timestamp,
 }
 
 impl Generator {
@@ -81,7 +68,7 @@ impl Generator {
             return Step::Request(request);
         }
         if kind < 40 {
-            let today = today(known, &shape, at);
+            let today = known.today(&shape, at);
             return Step::Record(self.channel.tell(&mut self.dice, &shape, at, today));
         }
         if kind < 52 {
@@ -128,15 +115,4 @@ fn opening(shape: &Shape) -> VecDeque<Step> {
         }
     }
     steps
-}
-
-/// The business day as an offset from night 0.
-fn today(known: &Known<'_>, shape: &Shape, at: usize) -> i32 {
-    let property = known.ids.property(at).property;
-    let today = known
-        .books
-        .house(property)
-        .map(|h| h.rules.today(known.now));
-    let first = shape.properties[at].first_night;
-    today.map_or(0, |today| keyrack_model::stay::days_between(first, today))
 }

@@ -3,9 +3,9 @@
 use keyrack_ledger::decide::refusal::Force;
 use keyrack_model::reservation::Source;
 
-use super::Known;
 use super::channel::Channel;
 use super::dice::Dice;
+use super::known::Known;
 use crate::shape::{PropertyShape, Shape};
 use crate::step::{Hold, Request, Room};
 
@@ -24,7 +24,7 @@ impl<'a> Staff<'a> {
             dice,
             at,
             house: &shape.properties[at],
-            today: super::today(known, shape, at),
+            today: known.today(shape, at),
             minutes: known.now.duration_since(shape.start).as_mins(),
         }
     }

@@ -6,3 +6,4 @@ mod holds;
 mod hotel;
 mod overbooking;
 mod races;
+mod rules;

@@ -117,7 +117,8 @@ fn report(run: Run) -> BTreeMap<String, u64> {
     let short = shrink::shrink(&run.script, 2_000, |script| again(script).failure.is_some());
     let words = again(&short).failure.unwrap_or_default();
     panic!(
-        "seed {} fails ({SEED}={} repeats it):\n{failure}\n\nshrunk to {} steps:\n{}\n\n{words}\n\n{:#?}",
+        "seed {} fails ({SEED}={} repeats it):\n{failure}\n\n\
+         shrunk to {} steps:\n{}\n\n{words}\n\n{:#?}",
         run.shape.seed,
         run.shape.seed,
         short.len(),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use keyrack_ledger::command::Answer;
 use keyrack_ledger::decide::refusal::Refusal;
-use keyrack_model::reservation::Status;
+use keyrack_model::reservation::{RevisionKind, Source, Status};
 use keyrack_sim::auditor::compare::State;
 use keyrack_sim::shape::{AccountShape, PropertyShape, Shape, TypeShape};
-use keyrack_sim::shrink;
+use keyrack_sim::step::{Hold, Read, Record, Request, Room, Scripted, Step, Told};
 
 use crate::run::Sides;
 
@@ -42,21 +42,62 @@ fn shape() -> Arc<Shape> {
     Arc::new(shape)
 }
 
-/// A hold on night 1, a fact on night 1 as well (which oversells it when the hold is confirmed).
-const SCRIPT: &str = r#"
-{"number":0,"step":{"Request":{"property":0,"hold":"Default","source":"phone","rooms":[{"room_stay":null,"room_type":0,"from":1,"nights":1,"quantity":1}],"payment":null,"channel":null,"guaranteed":false,"force":[]}}}
-{"number":1,"step":{"Record":{"property":0,"account":0,"reference":1,"kind":"new","order":1,"rooms":[{"key":1,"room_type":0,"is_mapped":true,"from":1,"nights":1,"quantity":1}],"total":null}}}
-{"number":2,"step":{"Confirm":{"property":0,"of":0,"payment":1,"version":"No"}}}
-{"number":3,"step":{"Confirm":{"property":0,"of":0,"payment":2,"version":"No"}}}
-"#;
+/// A hold on night 1, a fact on night 1 as well (which oversells it when the hold is confirmed),
+/// and a second payment.
+fn script() -> Vec<Scripted> {
+    let confirm = |payment| Step::Confirm {
+        property: 0,
+        of: 0,
+        payment: Some(payment),
+        version: Read::No,
+    };
+    let steps = [
+        Step::Request(Request {
+            property: 0,
+            hold: Some(Hold::Default),
+            source: Source::Phone,
+            rooms: vec![Room {
+                room_stay: None,
+                room_type: 0,
+                from: 1,
+                nights: 1,
+                quantity: 1,
+            }],
+            payment: None,
+            channel: None,
+            guaranteed: false,
+            force: Vec::new(),
+        }),
+        Step::Record(Record {
+            property: 0,
+            account: 0,
+            reference: 1,
+            kind: RevisionKind::New,
+            order: Some(1),
+            rooms: vec![Told {
+                key: 1,
+                room_type: 0,
+                is_mapped: true,
+                from: 1,
+                nights: 1,
+                quantity: 1,
+            }],
+            total: None,
+        }),
+        confirm(1),
+        confirm(2),
+    ];
+    let scripted = |(number, step)| Scripted { number, step };
+    steps.into_iter().enumerate().map(scripted).collect()
+}
 
 /// Both sides after the script: they agree.
 fn agreed() -> (Arc<Shape>, Sides) {
     let shape = shape();
     let mut sides = Sides::open(&shape);
-    for step in shrink::read(SCRIPT).unwrap() {
-        sides.ask(&[step]).unwrap();
-        sides.compare(&shape).unwrap();
+    for step in script() {
+        sides.ask(&[step]).expect("the auditor explains it");
+        sides.compare(&shape).expect("all is well");
     }
     (shape, sides)
 }
@@ -73,7 +114,7 @@ fn told(fault: impl FnOnce(&mut State)) -> String {
 #[test]
 fn a_night_that_is_released_twice_is_noticed() {
     let words = told(|state| {
-        let night = state.nights.values_mut().next().unwrap();
+        let night = state.nights.values_mut().next().expect("it is there");
         night.sold -= 1;
         night.oversold -= 1;
     });
@@ -83,7 +124,14 @@ fn a_night_that_is_released_twice_is_noticed() {
 
 #[test]
 fn an_overdraft_that_is_not_exact_is_noticed() {
-    let words = told(|state| state.nights.values_mut().next().unwrap().oversold += 1);
+    let words = told(|state| {
+        state
+            .nights
+            .values_mut()
+            .next()
+            .expect("it is there")
+            .oversold += 1
+    });
     assert!(words.contains("the sum is not the rooms"), "{words}");
 }
 
@@ -124,12 +172,14 @@ fn a_lost_tombstone_is_noticed() {
 #[test]
 fn a_wrong_answer_is_noticed() {
     let (_, mut sides) = agreed();
-    let step = shrink::read(
-        r#"{"number":4,"step":{"Cancel":{"property":0,"of":0,"told_channel":false,"version":"No"}}}"#,
-    )
-    .unwrap()
-    .remove(0);
-    let asked = sides.ids.asked(&step).unwrap();
+    let step = Step::Cancel {
+        property: 0,
+        of: 0,
+        told_channel: false,
+        version: Read::No,
+    };
+    let step = Scripted { number: 4, step };
+    let asked = sides.ids.asked(&step).expect("it is there");
     let refused: Answer = Err(Refusal::HoldExpired);
     let different = sides
         .books

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use keyrack_ledger::command::{Answer, Asked};
 use keyrack_sim::auditor::books::Books;
-use keyrack_sim::generate::{Generator, Known};
+use keyrack_sim::generate::Generator;
+use keyrack_sim::generate::known::Known;
 use keyrack_sim::ids::Ids;
 use keyrack_sim::shape::Shape;
 use keyrack_sim::step::{Scripted, Step};
@@ -96,16 +97,16 @@ impl Run {
                 now: sides.now,
             }))
         };
-        Self::run(&shape, next, 41)
+        Self::through(&shape, next, 41)
     }
 
     /// A script that was written down; everything is compared after each batch.
     pub fn of_script(shape: &Arc<Shape>, script: &[Scripted]) -> Self {
         let mut script = script.iter().cloned();
-        Self::run(shape, |_| script.next(), 1)
+        Self::through(shape, |_| script.next(), 1)
     }
 
-    fn run(
+    fn through(
         shape: &Arc<Shape>,
         mut next: impl FnMut(&Sides) -> Option<Scripted>,
         compare_every: usize,

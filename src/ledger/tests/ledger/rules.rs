@@ -1,4 +1,5 @@
-//! Rules by example, with the right values: what chance found wrong once.
+//! The rules alone, by example and with the right values, without a database: what chance found
+//! wrong once.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,6 +7,14 @@ use std::sync::Arc;
 use jiff::civil::{date, time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use keyrack_ledger::command::{
+    Answer, Asked, Command, Fact, HoldEnd, Modification, NightChange, Progress, Receipt, Wish,
+    WishedRoom,
+};
+use keyrack_ledger::decide::all;
+use keyrack_ledger::decide::draft::{Draft, Night, Seen};
+use keyrack_ledger::decide::rules::{Policies, Rules, TypeRules};
+use keyrack_ledger::decide::state::Reservation;
 use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomStayId, RoomTypeId};
 use keyrack_model::inventory::NightBalance;
 use keyrack_model::money::Currency;
@@ -15,14 +24,6 @@ use keyrack_model::reservation::{
 };
 use keyrack_model::stay::{Stay, StayDate, plus_days};
 use uuid::Uuid;
-
-use super::draft::{Draft, Night, Seen};
-use super::rules::{Policies, Rules, TypeRules};
-use super::state::Reservation;
-use super::*;
-use crate::command::{
-    Fact, HoldEnd, Modification, NightChange, Progress, Receipt, Wish, WishedRoom,
-};
 
 const HOTEL: PropertyId = PropertyId(1);
 const DOUBLE: RoomTypeId = RoomTypeId(1);
@@ -40,7 +41,7 @@ fn night(offset: i32) -> StayDate {
 }
 
 fn stay(from: i32, to: i32) -> Stay {
-    Stay::new(night(from), night(to)).unwrap()
+    Stay::new(night(from), night(to)).expect("a stay")
 }
 
 impl Hotel {
@@ -55,7 +56,7 @@ impl Hotel {
             version: 1,
             zone: TimeZone::UTC,
             day_roll_over: time(4, 0, 0, 0),
-            currency: Currency::from_code("EUR").unwrap(),
+            currency: Currency::from_code("EUR").expect("a currency"),
             horizon_days: 60,
             hold_seconds: 600,
             confirm_grace_seconds: 0,
@@ -68,7 +69,9 @@ impl Hotel {
             has_rates: false,
         };
         let mut seen = Seen {
-            now: "2030-05-06T12:00:00Z".parse::<Timestamp>().unwrap(),
+            now: "2030-05-06T12:00:00Z"
+                .parse::<Timestamp>()
+                .expect("an instant"),
             rules: [(HOTEL, Arc::new(rules))].into(),
             numbers: VecDeque::from_iter(1..100),
             ..Seen::default()
@@ -97,7 +100,7 @@ impl Hotel {
     fn ask(&mut self, command: Command) -> (Answer, bool) {
         let asked = Asked::new(HOTEL, Arc::default(), command);
         let mut draft = Draft::new(self.seen.clone());
-        let answer = one(&mut draft, &asked);
+        let answer = all(&mut draft, [&asked]).remove(0);
         let starved = !draft.starved().is_empty();
         let changes = draft.changes();
         let changed = changes.changed.into_iter().map(|(_, r)| r);
@@ -116,15 +119,15 @@ impl Hotel {
     }
 
     fn done(&mut self, command: Command) -> Receipt {
-        self.ask(command).0.unwrap()
+        self.ask(command).0.expect("carried out")
     }
 
     fn after(&mut self, command: Command) -> Reservation {
-        self.done(command).reservation.unwrap()
+        self.done(command).reservation.expect("a reservation")
     }
 
     fn refused(&mut self, command: Command) -> &'static str {
-        self.ask(command).0.unwrap_err().code()
+        self.ask(command).0.expect_err("refused").code()
     }
 
     fn id(&mut self) -> ReservationId {
