@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::shape::{AccountShape, PropertyShape, Shape};
 use crate::step::{
-    Change, Desk, Handle, Hold, Nights, Read, Record, Request, Room, Scripted, Step, Told,
+    Change, Desk, Handle, Hold, Nights, Read, Record, Request, Room, Scripted, Step, Stock, Told,
 };
 
 /// The ids of a property in a ledger, in the order of its shape.
@@ -265,20 +265,23 @@ impl Step {
         Some(match self {
             Self::SetNights {
                 property,
-                nights,
-                out_of_order,
-                overbooking_limit,
+                changes,
                 dry_run,
             } => {
-                let (room_type, nights) = ids.nights(*property, *nights);
-                Command::SetNights(NightChange {
-                    room_type,
-                    nights,
-                    out_of_order: *out_of_order,
-                    overbooking_limit: *overbooking_limit,
-                    reason: None,
+                let change = |stock: &Stock| {
+                    let (room_type, nights) = ids.nights(*property, stock.nights);
+                    NightChange {
+                        room_type,
+                        nights,
+                        out_of_order: stock.out_of_order,
+                        overbooking_limit: stock.overbooking_limit,
+                        reason: None,
+                    }
+                };
+                Command::SetNights {
+                    changes: changes.iter().map(change).collect(),
                     dry_run: *dry_run,
-                })
+                }
             }
             Self::SetPhysical {
                 property,

@@ -88,12 +88,8 @@ pub enum Step {
     SetNights {
         /// Which house.
         property: usize,
-        /// Which nights.
-        nights: Nights,
-        /// Rooms that cannot be sold.
-        out_of_order: Option<i32>,
-        /// How far beyond physical the hotel means to sell.
-        overbooking_limit: Option<i32>,
+        /// All of them, one after the other, or none.
+        changes: Vec<Stock>,
         /// Only asks what would happen.
         dry_run: bool,
     },
@@ -128,6 +124,17 @@ pub struct Nights {
     pub from: i32,
     /// How many, at least 1.
     pub count: i32,
+}
+
+/// Out of order and overbooking limit of some nights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stock {
+    /// Which nights.
+    pub nights: Nights,
+    /// Rooms that cannot be sold.
+    pub out_of_order: Option<i32>,
+    /// How far beyond physical the hotel means to sell.
+    pub overbooking_limit: Option<i32>,
 }
 
 /// A wish.

@@ -81,7 +81,11 @@ impl Books {
                 step,
                 version,
             } => desk::progress(house, *reservation, *step, *version, now),
-            Command::SetNights(change) => capacity::set_nights(house, change, now),
+            Command::SetNights { changes, dry_run } => {
+                capacity::set_nights(house, changes, *dry_run, now)
+            }
+            // No shape has rooms with numbers: none is found.
+            Command::SetBlocks { .. } => Expected::no("not_found"),
             Command::SetPhysical {
                 room_type,
                 nights,

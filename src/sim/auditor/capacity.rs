@@ -40,80 +40,82 @@ fn refuse(house: &House, room_type: RoomTypeId) -> Option<Expected> {
     }
 }
 
-/// Nights whose overdraft the change would raise, with the overdraft after it. Dead holds take
-/// nothing.
-fn short(
-    house: &House,
-    cells: &[Cell],
-    now: Timestamp,
-    change: impl Fn(&mut Night),
-) -> BTreeMap<Cell, i32> {
+/// Nights as they will be.
+type Nights = BTreeMap<Cell, Night>;
+
+/// Nights whose overdraft is raised, with the overdraft after it. Dead holds take nothing.
+fn short(house: &House, after: &Nights, now: Timestamp) -> BTreeMap<Cell, i32> {
     let dead = house.dead(now);
     let mut short = BTreeMap::new();
-    for cell in cells {
-        let mut night = house.night(*cell);
-        night.held -= dead.get(cell).unwrap_or(&0);
-        let before = night.overdraft();
-        change(&mut night);
-        if night.overdraft() > before {
-            short.insert(*cell, night.overdraft());
+    for (cell, after) in after {
+        let without_dead = |night: &Night| {
+            let held = night.held - dead.get(cell).unwrap_or(&0);
+            Night { held, ..*night }.overdraft()
+        };
+        let rooms = without_dead(after);
+        if rooms > without_dead(&house.night(*cell)) {
+            short.insert(*cell, rooms);
         }
     }
     short
 }
 
-fn carry_out(
+/// Writes the nights that are other than they were.
+fn write(
     house: &mut House,
-    cells: &[Cell],
+    after: Nights,
     short: BTreeMap<Cell, i32>,
     now: Timestamp,
-    change: Option<impl Fn(&mut Night)>,
+    dry_run: bool,
 ) -> Expected {
     let mut yes = Yes {
         short: Some(short),
         ..Yes::default()
     };
-    let Some(change) = change else {
-        return Expected::Yes(yes);
-    };
-    for cell in cells {
-        let before = house.night(*cell);
-        let mut after = before;
-        change(&mut after);
-        if after != before {
-            house.change_night(*cell, now, &change);
-            yes.touched.insert(*cell);
+    for (cell, after) in after {
+        let before = house.night(cell);
+        if dry_run || after == before {
+            continue;
         }
+        house.change_night(cell, now, |night| {
+            night.physical = after.physical;
+            night.out_of_order = after.out_of_order;
+            night.limit = after.limit;
+        });
+        yes.touched.insert(cell);
     }
     Expected::Yes(yes)
 }
 
-/// Out of order is a fact, the limit is the hotel's to set.
-pub fn set_nights(house: &mut House, asked: &NightChange, now: Timestamp) -> Expected {
-    if let Some(no) = refuse(house, asked.room_type) {
+/// Out of order is a fact, the limit is the hotel's to set: all of the changes, or none.
+pub fn set_nights(
+    house: &mut House,
+    changes: &[NightChange],
+    dry_run: bool,
+    now: Timestamp,
+) -> Expected {
+    let refused = changes
+        .iter()
+        .find_map(|change| refuse(house, change.room_type));
+    if let Some(no) = refused {
         return no;
     }
-    let counts = [asked.out_of_order, asked.overbooking_limit];
-    if counts.iter().flatten().any(|count| *count < 0) {
-        return Expected::no("invalid");
+    let mut after = Nights::new();
+    for change in changes {
+        for cell in cells(change.room_type, change.nights) {
+            let night = after.entry(cell).or_insert_with(|| house.night(cell));
+            night.out_of_order = change.out_of_order.unwrap_or(night.out_of_order);
+            night.limit = change.overbooking_limit.unwrap_or(night.limit);
+            let is_more = change
+                .out_of_order
+                .is_some_and(|count| count > night.physical);
+            if is_more || night.out_of_order < 0 || night.limit < 0 {
+                return Expected::no("invalid");
+            }
+        }
     }
-    let cells = cells(asked.room_type, asked.nights);
-    let most = cells.iter().map(|cell| house.night(*cell).physical).min();
-    if asked.out_of_order > most {
-        return Expected::no("invalid");
-    }
-    let change = |night: &mut Night| {
-        night.out_of_order = asked.out_of_order.unwrap_or(night.out_of_order);
-        night.limit = asked.overbooking_limit.unwrap_or(night.limit);
-    };
-    let short = short(house, &cells, now, change);
-    carry_out(
-        house,
-        &cells,
-        short,
-        now,
-        (!asked.dry_run).then_some(change),
-    )
+    let short = short(house, &after, now);
+    write(house, after, short, now, dry_run)
 }
 
 /// A cut that leaves a night short of what is taken needs a force.
@@ -124,20 +126,19 @@ pub fn set_physical(house: &mut House, asked: &Physical<'_>, now: Timestamp) -> 
     if asked.rooms < 0 {
         return Expected::no("invalid");
     }
-    let cells = cells(asked.room_type, asked.nights);
-    let change = |night: &mut Night| night.physical = asked.rooms;
-    let short = short(house, &cells, now, change);
+    let cut = |cell: Cell| {
+        let physical = asked.rooms;
+        let night = house.night(cell);
+        (cell, Night { physical, ..night })
+    };
+    let cells = cells(asked.room_type, asked.nights).into_iter();
+    let after: Nights = cells.map(cut).collect();
+    let short = short(house, &after, now);
     let forces = |forced: &Forced| forced.allow.contains(&Force::Oversell);
     if !short.is_empty() && !asked.dry_run && !asked.force.is_some_and(forces) {
         return Expected::needs(Force::Oversell, short.into_keys().collect());
     }
-    carry_out(
-        house,
-        &cells,
-        short,
-        now,
-        (!asked.dry_run).then_some(change),
-    )
+    write(house, after, short, now, asked.dry_run)
 }
 
 /// The roll-over looks at nights again: what was meant opens a case when it comes near.

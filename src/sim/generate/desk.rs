@@ -12,7 +12,7 @@ use super::known::Known;
 use super::staff::{force, hold, room};
 use crate::auditor::entry::Entry;
 use crate::shape::{PropertyShape, Shape};
-use crate::step::{Change, Desk as Does, Handle, Nights, Read, Room, Step};
+use crate::step::{Change, Desk as Does, Handle, Nights, Read, Room, Step, Stock};
 
 /// The desk of one property.
 pub struct Desk<'a> {
@@ -56,7 +56,7 @@ impl<'a> Desk<'a> {
     fn pick(&mut self, fits: impl Fn(&Entry) -> bool) -> Option<Handle> {
         let count = self.handles.len();
         let mut last = None;
-        for _ in 0..6 {
+        for _ in 0..10 {
             let recent = if self.dice.percent(70) { 12 } else { count };
             let back = self.dice.below(count.min(recent));
             let of = *self.handles.get(count.checked_sub(back + 1)?)?;
@@ -105,7 +105,7 @@ impl<'a> Desk<'a> {
         let minutes = match (self.dice.below(20), end) {
             (0..6, Some((until, _))) => self.around(until),
             (6..12, Some((_, dead))) => self.around(dead),
-            (18, _) => 24 * 60,
+            (17..19, _) => 24 * 60,
             (19, _) => u32::try_from(self.dice.between(60, 600)).unwrap_or(60),
             _ => self.dice.one(&[1, 1, 2, 3, 11]),
         };
@@ -288,19 +288,25 @@ impl<'a> Desk<'a> {
         }
     }
 
-    pub fn set_nights(&mut self) -> Option<Step> {
+    fn stock(&mut self) -> Stock {
         let nights = self.nights();
         let rooms = self.house.types[nights.room_type].rooms;
-        let out_of_order = self
-            .dice
-            .percent(70)
-            .then(|| self.dice.between(0, rooms + 1));
-        let overbooking_limit = self.dice.percent(40).then(|| self.dice.between(-1, 2));
+        let most = rooms + i32::from(self.dice.percent(20));
+        let least = -i32::from(self.dice.percent(10));
+        let out_of_order = self.dice.percent(70);
+        let overbooking_limit = self.dice.percent(40);
+        Stock {
+            nights,
+            out_of_order: out_of_order.then(|| self.dice.between(0, most)),
+            overbooking_limit: overbooking_limit.then(|| self.dice.between(least, 2)),
+        }
+    }
+
+    pub fn set_nights(&mut self) -> Option<Step> {
+        let count = self.dice.one(&[1, 1, 1, 2, 3]);
         Some(Step::SetNights {
             property: self.at,
-            nights,
-            out_of_order,
-            overbooking_limit,
+            changes: (0..count).map(|_| self.stock()).collect(),
             dry_run: self.dice.percent(10),
         })
     }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::shape::Shape;
-use crate::step::{Nights, Scripted, Step};
+use crate::step::{Nights, Scripted, Step, Stock};
 use channel::Channel;
 use desk::Desk;
 use dice::Dice;
@@ -82,8 +82,8 @@ impl Generator {
             63..70 => desk.cancel(),
             70..74 => desk.extend(),
             74..82 => desk.modify(),
-            82..90 => desk.progress(),
-            90..94 => desk.expire(),
+            82..92 => desk.progress(),
+            92..94 => desk.expire(),
             94..97 => desk.set_nights(),
             97..99 => desk.set_physical(),
             _ => desk.review(),
@@ -100,15 +100,19 @@ fn opening(shape: &Shape) -> VecDeque<Step> {
     for (property, house) in shape.properties.iter().enumerate() {
         for (room_type, known) in house.types.iter().enumerate() {
             if known.overbooking_limit > 0 {
-                steps.push_back(Step::SetNights {
-                    property,
-                    nights: Nights {
-                        room_type,
-                        from: 0,
-                        count: house.nights,
-                    },
+                let nights = Nights {
+                    room_type,
+                    from: 0,
+                    count: house.nights,
+                };
+                let limit = Stock {
+                    nights,
                     out_of_order: None,
                     overbooking_limit: Some(known.overbooking_limit),
+                };
+                steps.push_back(Step::SetNights {
+                    property,
+                    changes: vec![limit],
                     dry_run: false,
                 });
             }

@@ -103,7 +103,7 @@ impl Hotel {
         let answer = all(&mut draft, [&asked]).remove(0);
         let starved = !draft.starved().is_empty();
         let changes = draft.changes();
-        let changed = changes.changed.into_iter().map(|(_, r)| r);
+        let changed = changes.changed.into_iter().map(|changed| changed.after);
         for reservation in changed.chain(changes.new) {
             let key = (HOTEL, reservation.id);
             self.seen.reservations.insert(key, reservation);
@@ -313,9 +313,12 @@ fn a_cut_that_only_a_dead_hold_hinders_waits_for_it_to_be_let_go() {
         out_of_order: Some(1),
         overbooking_limit: None,
         reason: None,
+    };
+    let burst = Command::SetNights {
+        changes: vec![burst],
         dry_run: true,
     };
-    assert!(hotel.done(Command::SetNights(burst)).short.is_empty());
+    assert!(hotel.done(burst).short.is_empty());
 }
 
 #[test]

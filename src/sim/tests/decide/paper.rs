@@ -227,7 +227,8 @@ impl Paper {
             }
             self.keep(new);
         }
-        for (read, changed) in changes.changed {
+        for change in changes.changed {
+            let (read, changed) = (change.version, change.after);
             let key = (changed.property, changed.id);
             let known = self.reservations.get(&key).map(|known| known.version);
             if known != Some(read) || changed.version <= read {

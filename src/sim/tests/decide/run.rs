@@ -182,7 +182,8 @@ fn kind(asked: &Asked) -> &'static str {
         Command::Modify(_) => "modify",
         Command::Progress { .. } => "progress",
         Command::Expire { .. } => "expire",
-        Command::SetNights(_) => "set_nights",
+        Command::SetBlocks { .. } => "set_blocks",
+        Command::SetNights { .. } => "set_nights",
         Command::SetPhysical { .. } => "set_physical",
         Command::Review { .. } => "review",
     }
