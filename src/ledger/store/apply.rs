@@ -31,7 +31,8 @@ pub(crate) async fn apply(
 ) -> Result<Applied, sqlx::Error> {
     let query = sqlx::query(CALL).bind(Timestamp::from(changes.now));
     let query = bind_keys(query, changes)?;
-    let query = bind_new(query, &changes.new)?;
+    let plain: Vec<&Reservation> = changes.new.iter().filter(|r| !is_changed(r)).collect();
+    let query = bind_new(query, &plain)?;
     let query = bind_nights(query, changes);
     let query = bind_entries(query, &changes.entries);
     match query.bind(rarer(changes)?).execute(conn).await {
@@ -78,12 +79,18 @@ fn bind_keys<'q>(query: Call<'q>, changes: &Changes) -> Result<Call<'q>, sqlx::E
         .bind(kept))
 }
 
-fn bind_new<'q>(query: Call<'q>, new: &[Reservation]) -> Result<Call<'q>, sqlx::Error> {
+/// Made and changed in one batch: the plain way of new ones knows no later version, no extension
+/// and no room that is given back.
+fn is_changed(new: &Reservation) -> bool {
+    new.version > 1 || new.extensions > 0 || new.rooms.iter().any(|room| room.is_given_back)
+}
+
+fn bind_new<'q>(query: Call<'q>, new: &[&Reservation]) -> Result<Call<'q>, sqlx::Error> {
     let detail = new
         .iter()
         .map(|r| text(&r.detail))
         .collect::<Result<Vec<_>, _>>()?;
-    let flags = |r: &Reservation| (!r.flags.is_empty()).then(|| array_literal(&r.flags));
+    let flags = |r: &&Reservation| (!r.flags.is_empty()).then(|| array_literal(&r.flags));
     let query = query
         .bind(column(new, |r| r.property.0))
         .bind(column(new, |r| r.id.0))
@@ -101,7 +108,7 @@ fn bind_new<'q>(query: Call<'q>, new: &[Reservation]) -> Result<Call<'q>, sqlx::
         .bind(detail);
     let rooms: Vec<(&Reservation, &RoomStay)> = new
         .iter()
-        .flat_map(|r| r.rooms.iter().map(move |room| (r, room)))
+        .flat_map(|r| r.rooms.iter().map(move |room| (*r, room)))
         .collect();
     let more = rooms
         .iter()
@@ -192,12 +199,15 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
         && changes.blocks.is_empty()
         && changes.guests.is_empty()
         && changes.overbooked.is_empty()
-        && changes.cured.is_empty();
+        && changes.cured.is_empty()
+        && !changes.new.iter().any(is_changed);
     if nothing {
         return Ok(None);
     }
     let encode = |error: serde_json::Error| sqlx::Error::Encode(error.into());
-    let stays = changes.changed.iter().flat_map(|Changed { after: r, .. }| {
+    let born = || changes.new.iter().filter(|new| is_changed(new));
+    let whole = changes.changed.iter().map(|changed| &changed.after);
+    let stays = whole.chain(born()).flat_map(|r| {
         r.rooms
             .iter()
             .map(move |room| serde_json::to_value(RoomStayRow::of(r, room)))
@@ -220,6 +230,7 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
         });
     Ok(Some(json!({
         "changed": changes.changed.iter().map(changed).collect::<Vec<_>>(),
+        "born": born().map(made).collect::<Vec<_>>(),
         "stays": stays.collect::<Result<Vec<_>, _>>().map_err(encode)?,
         "references": references.collect::<Result<Vec<_>, _>>().map_err(encode)?,
         "blocks": changes.blocks.iter().map(blocked).collect::<Vec<_>>(),
@@ -235,10 +246,22 @@ fn changed(changed: &Changed) -> Value {
     let r = &changed.after;
     json!({
         "property_id": r.property, "reservation_id": r.id, "version": changed.version,
-        "status": r.status.as_str(), "hold_until": r.hold_until, "hold_dead_at": r.hold_dead_at,
+        "version_after": r.version, "status": r.status.as_str(), "hold_until": r.hold_until,
+        "hold_dead_at": r.hold_dead_at,
         "extensions": r.extensions, "payment_reference": r.payment_reference,
         "booked_at": r.booked_at, "flags": r.flags, "detail": r.detail,
         "retyped": changed.retyped,
+    })
+}
+
+fn made(r: &Reservation) -> Value {
+    json!({
+        "property_id": r.property, "reservation_id": r.id, "number": r.number,
+        "status": r.status.as_str(), "version": r.version, "source": r.source.as_str(),
+        "account_id": r.account, "channel_reference": r.channel_reference,
+        "hold_until": r.hold_until, "hold_dead_at": r.hold_dead_at, "extensions": r.extensions,
+        "owner_id": r.owner_id, "payment_reference": r.payment_reference,
+        "booked_at": r.booked_at, "flags": r.flags, "detail": r.detail,
     })
 }
 
