@@ -7,6 +7,7 @@
 //! The auditor shares no code with the ledger's rules, else both would share their mistakes.
 
 pub mod auditor;
+mod command;
 pub mod generate;
 pub mod ids;
 pub mod shape;

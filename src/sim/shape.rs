@@ -173,6 +173,17 @@ impl PropertyShape {
         }
     }
 
+    /// The code of a room, by index of its type and from 0.
+    pub fn room_code(&self, room_type: usize, room: i32) -> String {
+        format!("{}-{room}", self.types[room_type].code)
+    }
+
+    /// The nights that are there before the script begins, as offsets from night 0, the end
+    /// excluded. Others are born when they are asked for.
+    pub fn born(&self) -> std::ops::Range<i32> {
+        -3..self.nights + 10
+    }
+
     /// Indexes of the types that have rooms of their own.
     pub fn plain_types(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.types.len()).filter(|index| self.types[*index].is_plain())

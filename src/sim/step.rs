@@ -93,6 +93,17 @@ pub enum Step {
         /// Only asks what would happen.
         dry_run: bool,
     },
+    /// The blocks of a room, in place of those that it has.
+    SetBlocks {
+        /// Which house.
+        property: usize,
+        /// A room of which type.
+        room_type: usize,
+        /// Which of them, from 0.
+        room: i32,
+        /// First night and count of nights of each.
+        blocks: Vec<(i32, i32)>,
+    },
     /// The physical count.
     SetPhysical {
         /// Which house.

@@ -9,7 +9,7 @@ use keyrack_model::id::{PropertyId, ReservationId};
 
 use super::entry::Entry;
 use super::expected::Expected;
-use super::house::{House, Rules};
+use super::house::House;
 use super::{capacity, desk, fact, hold, wish};
 use crate::ids::Ids;
 use crate::shape::Shape;
@@ -29,7 +29,7 @@ impl Books {
             .enumerate()
             .map(|(index, property)| {
                 let ids = ids.property(index);
-                let house = House::new(Rules::of(property, ids));
+                let house = House::new(property, ids);
                 (ids.property, Arc::new(house))
             });
         Self {
@@ -84,8 +84,7 @@ impl Books {
             Command::SetNights { changes, dry_run } => {
                 capacity::set_nights(house, changes, *dry_run, now)
             }
-            // No shape has rooms with numbers: none is found.
-            Command::SetBlocks { .. } => Expected::no("not_found"),
+            Command::SetBlocks { room, blocks } => capacity::set_blocks(house, room, blocks, now),
             Command::SetPhysical {
                 room_type,
                 nights,

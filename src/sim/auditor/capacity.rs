@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use keyrack_ledger::command::{Forced, NightChange};
+use keyrack_ledger::command::{Block, Forced, NightChange};
 use keyrack_ledger::decide::refusal::Force;
 use keyrack_model::id::RoomTypeId;
 use keyrack_model::stay::Stay;
@@ -116,6 +116,41 @@ pub fn set_nights(
     }
     let short = short(house, &after, now);
     write(house, after, short, now, dry_run)
+}
+
+/// A room is blocked on other nights than before: from today on each counts one room more or less
+/// that cannot be sold, within the rooms that there are. What is past has been counted.
+pub fn set_blocks(house: &mut House, code: &str, blocks: &[Block], now: Timestamp) -> Expected {
+    let Some((room_type, known)) = house.rooms.get(code).cloned() else {
+        return Expected::no("not_found");
+    };
+    let range = |block: &Block| (block.nights.arrival(), block.nights.departure());
+    let mut ranges: Vec<_> = blocks.iter().map(range).collect();
+    ranges.sort_unstable();
+    let mut shifts: BTreeMap<Cell, i32> = BTreeMap::new();
+    for (ranges, by) in [(&known, -1), (&ranges, 1)] {
+        for night in ranges
+            .iter()
+            .flat_map(|(from, until)| nights(*from, *until))
+        {
+            *shifts.entry((room_type, night)).or_insert(0) += by;
+        }
+    }
+    let today = house.rules.today(now);
+    shifts.retain(|cell, by| *by != 0 && cell.1 >= today);
+    let mut yes = Yes::default();
+    for (cell, by) in shifts {
+        let before = house.night(cell);
+        let most = before.physical.max(before.out_of_order);
+        let after = (before.out_of_order + by).clamp(0, most);
+        // One that is not born counts its blocks when it is.
+        if house.nights.contains_key(&cell) && after != before.out_of_order {
+            house.change_night(cell, now, |night| night.out_of_order = after);
+            yes.touched.insert(cell);
+        }
+    }
+    house.rooms.insert(code.to_owned(), (room_type, ranges));
+    Expected::Yes(yes)
 }
 
 /// A cut that leaves a night short of what is taken needs a force.

@@ -108,6 +108,8 @@ pub struct House {
     pub entries: BTreeMap<ReservationId, Arc<Entry>>,
     /// Every reference that was ever told.
     pub references: BTreeMap<(AccountId, String), Known>,
+    /// Its rooms by code: of which type, and in which nights each is blocked.
+    pub rooms: BTreeMap<String, (RoomTypeId, Vec<(StayDate, StayDate)>)>,
     /// Which entries say `held`.
     holds: BTreeSet<ReservationId>,
 }
@@ -190,17 +192,6 @@ impl Rules {
         }
         taken
     }
-
-    fn born(&self, room_type: RoomTypeId) -> Night {
-        Night {
-            physical: self.types.get(&room_type).map_or(0, |t| t.rooms),
-            out_of_order: 0,
-            limit: 0,
-            held: 0,
-            sold: 0,
-            case: Case::Closed,
-        }
-    }
 }
 
 impl Night {
@@ -218,20 +209,52 @@ impl Night {
 
 impl House {
     /// An empty house.
-    pub fn new(rules: Rules) -> Self {
-        Self {
-            rules: Arc::new(rules),
+    pub fn new(shape: &PropertyShape, ids: &PropertyIds) -> Self {
+        let mut house = Self {
+            rules: Arc::new(Rules::of(shape, ids)),
             nights: BTreeMap::new(),
             entries: BTreeMap::new(),
             references: BTreeMap::new(),
+            rooms: BTreeMap::new(),
             holds: BTreeSet::new(),
+        };
+        for at in shape.plain_types() {
+            for room in 0..shape.types[at].rooms {
+                let code = shape.room_code(at, room);
+                house.rooms.insert(code, (ids.types[at], Vec::new()));
+            }
+            for offset in shape.born() {
+                let cell = (ids.types[at], plus_days(shape.first_night, offset));
+                house.nights.insert(cell, house.night(cell));
+            }
+        }
+        house
+    }
+
+    /// A night that nobody touched has the rooms of its type, and the blocks of those.
+    fn born(&self, (room_type, night): Cell) -> Night {
+        let physical = self.rules.types.get(&room_type).map_or(0, |t| t.rooms);
+        let mut blocked = 0;
+        for (_, blocks) in self.rooms.values().filter(|(of, _)| *of == room_type) {
+            let is_blocked = blocks
+                .iter()
+                .any(|(from, until)| *from <= night && night < *until);
+            blocked += i32::from(is_blocked);
+        }
+        Night {
+            physical,
+            out_of_order: blocked.min(physical),
+            limit: 0,
+            held: 0,
+            sold: 0,
+            case: Case::Closed,
         }
     }
 
     /// A night; one that nobody touched has the rooms of its type.
     pub fn night(&self, cell: Cell) -> Night {
         let known = self.nights.get(&cell).copied();
-        known.unwrap_or_else(|| self.rules.born(cell.0))
+        known.unwrap_or_else(|| self.born(cell))
     }
 
     /// Changes a night, and judges whether it needs a case.

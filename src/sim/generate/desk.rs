@@ -311,6 +311,29 @@ impl<'a> Desk<'a> {
         })
     }
 
+    pub fn set_blocks(&mut self) -> Option<Step> {
+        let plain: Vec<usize> = self.house.plain_types().collect();
+        let room_type = self.dice.one(&plain);
+        let rooms = self.house.types[room_type].rooms;
+        let mut blocks = Vec::new();
+        let first = self.today() - 1;
+        let mut from = self.dice.between(first, self.house.nights);
+        for _ in 0..self.dice.below(3) {
+            let count = self.dice.between(1, 4);
+            if from + count <= self.house.born().end {
+                blocks.push((from, count));
+            }
+            from += count + self.dice.between(0, 3);
+        }
+        let last = rooms - i32::from(!self.dice.percent(5));
+        Some(Step::SetBlocks {
+            property: self.at,
+            room_type,
+            room: self.dice.between(0, last),
+            blocks,
+        })
+    }
+
     pub fn set_physical(&mut self) -> Option<Step> {
         let nights = self.nights();
         let rooms = self.house.types[nights.room_type].rooms;

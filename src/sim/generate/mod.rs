@@ -84,7 +84,8 @@ impl Generator {
             74..82 => desk.modify(),
             82..92 => desk.progress(),
             92..94 => desk.expire(),
-            94..97 => desk.set_nights(),
+            94 => desk.set_blocks(),
+            95..97 => desk.set_nights(),
             97..99 => desk.set_physical(),
             _ => desk.review(),
         };

@@ -103,6 +103,7 @@ const SEEN: &[&str] = &[
     "request: needs_force",
     "request: not_yet_open",
     "request: sold_out",
+    "set_blocks: blocks_set",
     "set_nights: inventory_set",
     "set_physical: capacity_set",
     "set_physical: needs_force",

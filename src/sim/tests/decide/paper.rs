@@ -8,12 +8,15 @@ use jiff::civil::time;
 use jiff::tz::TimeZone;
 use keyrack_ledger::command::{Answer, Asked, By, Command};
 use keyrack_ledger::decide;
+use keyrack_ledger::decide::blocks::SeenRoom;
 use keyrack_ledger::decide::changes::Changes;
-use keyrack_ledger::decide::draft::{Draft, Night, NightKey, Reference, ReservationKey, Seen};
+use keyrack_ledger::decide::draft::{
+    Draft, Night, NightKey, Reference, ReservationKey, Seen, SeenRooms,
+};
 use keyrack_ledger::decide::entry::Move;
 use keyrack_ledger::decide::rules::{Policies, Rules, TypeRules};
 use keyrack_ledger::decide::state::Reservation;
-use keyrack_model::id::{AccountId, PropertyId, RoomTypeId};
+use keyrack_model::id::{AccountId, PropertyId, RoomId, RoomTypeId};
 use keyrack_model::inventory::{NightBalance, Pool};
 use keyrack_model::money::Currency;
 use keyrack_model::reservation::Status;
@@ -31,6 +34,7 @@ pub struct Paper {
     references: BTreeMap<(AccountId, String), Reference>,
     of_property: HashMap<AccountId, PropertyId>,
     holds: BTreeSet<ReservationKey>,
+    rooms: SeenRooms,
     pub cases: BTreeSet<NightKey>,
     pub refunds: BTreeMap<ReservationKey, usize>,
     /// The running sum of all entries.
@@ -104,8 +108,31 @@ impl Paper {
             for account in &ids.accounts {
                 paper.of_property.insert(*account, ids.property);
             }
+            paper.furnish(property, ids);
         }
         paper
+    }
+
+    /// Rooms with codes, and the nights that are there from the beginning.
+    fn furnish(&mut self, shape: &PropertyShape, ids: &PropertyIds) {
+        for at in shape.plain_types() {
+            for room in 0..shape.types[at].rooms {
+                let known = SeenRoom {
+                    id: RoomId(i64::try_from(self.rooms.len()).expect("few")),
+                    room_type: ids.types[at],
+                    is_active: true,
+                    version: 1,
+                    blocks: Vec::new(),
+                    guests: Vec::new(),
+                };
+                let code = shape.room_code(at, room);
+                self.rooms.insert((ids.property, code), known);
+            }
+            let night = |offset| plus_days(shape.first_night, offset);
+            let born = shape.born().map(night);
+            let born = born.map(|night| (ids.property, ids.types[at], night));
+            self.give_birth(&born.collect());
+        }
     }
 
     /// A batch: read, decide, apply. Nights that are missing are born, and where a wish failed for
@@ -162,6 +189,12 @@ impl Paper {
                     let key = (fact.revision.account, report.reference.clone());
                     named = self.see_reference(&mut seen, &key);
                 }
+                Command::SetBlocks { room, .. } => {
+                    let key = (property, room.clone());
+                    if let Some(known) = self.rooms.get(&key) {
+                        seen.rooms.insert(key, known.clone());
+                    }
+                }
                 Command::Modify(change) => named = Some(change.reservation),
                 Command::Confirm { reservation, .. }
                 | Command::Cancel { reservation, .. }
@@ -192,8 +225,15 @@ impl Paper {
     fn give_birth(&mut self, missing: &BTreeSet<NightKey>) {
         for key in missing {
             let physical = self.rules[&key.0].types[&key.1].rooms;
+            let blocked = self.rooms.iter().filter(|(room, known)| {
+                let mut blocks = known.blocks.iter();
+                let is_of = room.0 == key.0 && known.room_type == key.1;
+                is_of && blocks.any(|block| block.nights.contains(key.2))
+            });
+            let blocked = i32::try_from(blocked.count()).expect("few");
             let balance = NightBalance {
                 physical,
+                out_of_order: blocked.min(physical),
                 ..NightBalance::default()
             };
             let night = Night {
@@ -235,6 +275,15 @@ impl Paper {
                 return Err(format!("{}: {known:?} was read as {read}", changed.id));
             }
             self.keep(changed);
+        }
+        for (property, change) in changes.blocks {
+            let mut rooms = self.rooms.iter_mut();
+            let known = rooms.find(|(key, known)| key.0 == property && known.id == change.room.id);
+            let (code, known) = known.ok_or("a room is not there")?;
+            if known.version != change.version_read {
+                return Err(format!("{code:?}: {} was read", change.version_read));
+            }
+            *known = change.room;
         }
         for (_, account, reference, _, state) in changes.references {
             self.references.insert((account, reference), state);
