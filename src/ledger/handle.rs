@@ -125,6 +125,8 @@ fn with_limits(options: PgConnectOptions, settings: &Settings) -> PgConnectOptio
 fn for_batches(options: PgConnectOptions) -> PgConnectOptions {
     options.options([
         ("enable_bitmapscan", "off"),
+        // All is asked for by key: no plan made over an empty table may go on reading it whole.
+        ("enable_seqscan", "off"),
         ("enable_hashjoin", "off"),
         ("enable_mergejoin", "off"),
         // The planner takes a few nights for a hundred thousand and lays out a table for them.

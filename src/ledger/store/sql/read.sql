@@ -1,16 +1,21 @@
 -- What a batch needs, in one round trip: the clock, the rules versions, kept receipts, references,
--- reservations with their rooms, and the nights that any of them touches.
+-- reservations with their rooms, and the nights that any of them touches. Rows are looked up key by key (`lateral ...
+-- offset 0`), whatever the planner thinks of the tables' sizes.
 with reference as (
     select c.*
       from unnest($5::bigint[], $6::bigint[], $7::text[]) k(property_id, account_id, reference)
-      join channel_reference c using (property_id, account_id, reference)
+     cross join lateral (select * from channel_reference c
+                          where c.property_id = k.property_id and c.account_id = k.account_id
+                            and c.reference = k.reference offset 0) c
 ), wanted as (
     select k.property_id, k.reservation_id
       from unnest($8::bigint[], $9::uuid[]) k(property_id, reservation_id)
     union
     select property_id, reservation_id from reference where reservation_id is not null
 ), stay as (
-    select s.* from wanted join room_stay s using (property_id, reservation_id)
+    select s.* from wanted w
+     cross join lateral (select * from room_stay s
+                          where s.property_id = w.property_id and s.reservation_id = w.reservation_id offset 0) s
 ), touched as (
     select k.property_id, k.room_type_id, k.stay_date
       from unnest($2::bigint[], $3::bigint[], $4::date[]) k(property_id, room_type_id, stay_date)
@@ -24,7 +29,10 @@ with reference as (
       cross join lateral generate_series(0, s.taken_until - s.taken_from - 1) d
      where p.room_type_id is not null and not s.is_given_back
 ), balance as (
-    select n.* from touched t join night n using (property_id, room_type_id, stay_date)
+    select n.* from touched t
+     cross join lateral (select * from night n
+                          where n.property_id = t.property_id and n.room_type_id = t.room_type_id
+                            and n.stay_date = t.stay_date offset 0) n
 )
 select ledger_now() as now,
        clock_timestamp() as wall,
@@ -34,17 +42,22 @@ select ledger_now() as now,
        (select jsonb_agg(to_jsonb(r) || jsonb_build_object('rooms', (
                    select jsonb_agg(to_jsonb(s) order by s.room_stay_id) from stay s
                     where s.property_id = r.property_id and s.reservation_id = r.reservation_id)))
-          from wanted join reservation r using (property_id, reservation_id)) as reservations,
+          from wanted w
+         cross join lateral (select * from reservation r
+                              where r.property_id = w.property_id and r.reservation_id = w.reservation_id
+                             offset 0) r) as reservations,
        (select jsonb_agg(to_jsonb(c)) from reference c) as refs,
        (select jsonb_agg(jsonb_build_object('scope', i.scope, 'key', i.key, 'fingerprint', i.fingerprint,
                                             'receipt', i.receipt))
           from unnest($10::text[], $11::text[]) k(scope, key)
-          join idempotency_key i using (scope, key)) as receipts,
+         cross join lateral (select * from idempotency_key i
+                              where i.scope = k.scope and i.key = k.key offset 0) i) as receipts,
        (select array_agg(nextval('reservation_number')) from generate_series(1, $12::integer)) as numbers
   from (select array_agg(q.property_id) as ids, array_agg(q.rules_version) as versions,
-               array_agg(exists (select from reservation h
-                                  where h.property_id = q.property_id and h.status = 'held'
-                                    and h.hold_dead_at <= (select ledger_now()))) as dead
+               -- The first to die, by its index: a search for any that is dead looks at all where none is.
+               array_agg(coalesce((select h.hold_dead_at from reservation h
+                                    where h.property_id = q.property_id and h.status = 'held'
+                                    order by h.hold_dead_at limit 1) <= (select ledger_now()), false)) as dead
           from property q where q.property_id = any($1::bigint[])) p,
        (select array_agg(property_id) as property, array_agg(room_type_id) as room_type,
                array_agg(stay_date) as stay_date, array_agg(version) as version,
