@@ -36,106 +36,160 @@ pub(super) struct Attempt<'a> {
     pub relook: bool,
 }
 
+/// What the rounds of a try have learned.
+struct Known {
+    rules: RulesOf,
+    /// Dead holds that are let go first.
+    expiries: Option<Vec<Asked>>,
+    born: BTreeSet<NightKey>,
+}
+
+/// How a round of a try ended.
+enum Round {
+    Rests(Vec<Answer>, Box<Changes>),
+    /// It must be read again with more.
+    Needs(Need),
+}
+
+/// What a round needs.
+enum Need {
+    /// Rules of properties that have changed.
+    Rules(Vec<PropertyId>),
+    /// Nights that are not there.
+    Nights(BTreeSet<NightKey>),
+    /// Rooms that dead holds of properties may still take.
+    Rooms(BTreeSet<PropertyId>),
+}
+
 /// Rounds of reading that one try may need: stale rules, nights to be born, dead holds.
 const ROUNDS_MAX: u32 = 6;
 
 impl Attempt<'_> {
     /// Without locks: a read, a decision, a call.
     pub(super) async fn unlocked(&self, conn: &mut PgConnection) -> Result<Tried, LedgerError> {
-        let Some((answers, changes)) = self.decide(conn, false).await? else {
-            return Ok(Tried::Short);
-        };
-        if changes.is_empty() {
-            return Ok(Tried::Done(answers));
+        let mut known = self.begin(conn).await?;
+        for _ in 0..ROUNDS_MAX {
+            match self.decide(conn, &known, false).await? {
+                Round::Rests(answers, changes) if changes.is_empty() => {
+                    return Ok(Tried::Done(answers));
+                }
+                Round::Rests(answers, changes) => {
+                    return Ok(match apply::apply(conn, &changes).await {
+                        Ok(Applied::Whole) => Tried::Done(answers),
+                        Ok(Applied::Short) => Tried::Short,
+                        Err(error) => Tried::Unsure(answers, error),
+                    });
+                }
+                Round::Needs(more) => self.learn(conn, &mut known, more).await?,
+            }
         }
-        match apply::apply(conn, &changes).await {
-            Ok(Applied::Whole) => Ok(Tried::Done(answers)),
-            Ok(Applied::Short) => Ok(Tried::Short),
-            Err(error) => Ok(Tried::Unsure(answers, error)),
-        }
+        Ok(Tried::Short)
     }
 
-    /// Under locks, in one transaction.
+    /// Under locks, each round in a transaction of its own: what a round finds that it needs is
+    /// locked by the next in its place of the order, or born without a lock held.
     pub(super) async fn locked(&self, conn: &mut PgConnection) -> Result<Tried, LedgerError> {
         let doing = LedgerError::while_doing("a locked batch");
-        let mut transaction = conn.begin().await.map_err(&doing)?;
-        let Some((answers, changes)) = self.decide(&mut transaction, true).await? else {
-            transaction.rollback().await.map_err(&doing)?;
-            return Ok(Tried::Short);
-        };
-        if changes.is_empty() {
-            transaction.rollback().await.map_err(&doing)?;
-            return Ok(Tried::Done(answers));
-        }
-        match apply::apply(&mut transaction, &changes).await {
-            Ok(Applied::Whole) => {}
-            Ok(Applied::Short) => {
+        let mut known = self.begin(conn).await?;
+        for _ in 0..ROUNDS_MAX {
+            let mut transaction = conn.begin().await.map_err(&doing)?;
+            let (answers, changes) = match self.decide(&mut transaction, &known, true).await? {
+                Round::Rests(answers, changes) => (answers, changes),
+                Round::Needs(more) => {
+                    transaction.rollback().await.map_err(&doing)?;
+                    self.learn(conn, &mut known, more).await?;
+                    continue;
+                }
+            };
+            if changes.is_empty() {
                 transaction.rollback().await.map_err(&doing)?;
-                return Ok(Tried::Short);
+                return Ok(Tried::Done(answers));
             }
-            Err(error) => return Ok(Tried::Unsure(answers, error)),
+            match apply::apply(&mut transaction, &changes).await {
+                Ok(Applied::Whole) => {}
+                Ok(Applied::Short) => {
+                    transaction.rollback().await.map_err(&doing)?;
+                    return Ok(Tried::Short);
+                }
+                Err(error) => return Ok(Tried::Unsure(answers, error)),
+            }
+            return Ok(match transaction.commit().await {
+                Ok(()) => Tried::Done(answers),
+                Err(error) => Tried::Unsure(answers, error),
+            });
         }
-        match transaction.commit().await {
-            Ok(()) => Ok(Tried::Done(answers)),
-            Err(error) => Ok(Tried::Unsure(answers, error)),
-        }
+        Ok(Tried::Short)
     }
 
-    /// Reads and decides until nothing more must be read; `None` where it does not come to rest.
+    async fn begin(&self, conn: &mut PgConnection) -> Result<Known, LedgerError> {
+        let properties: BTreeSet<PropertyId> = self.commands.iter().map(|c| c.property).collect();
+        Ok(Known {
+            rules: self.rules.of(conn, properties.into_iter()).await?,
+            expiries: None,
+            born: BTreeSet::new(),
+        })
+    }
+
+    /// Reads and decides once.
     async fn decide(
         &self,
         conn: &mut PgConnection,
+        known: &Known,
         locked: bool,
-    ) -> Result<Option<(Vec<Answer>, Changes)>, LedgerError> {
-        let properties: BTreeSet<PropertyId> = self.commands.iter().map(|c| c.property).collect();
-        let mut rules = self.rules.of(conn, properties.iter().copied()).await?;
-        let mut expiries: Option<Vec<Asked>> = None;
-        let mut born: BTreeSet<NightKey> = BTreeSet::new();
-        for _ in 0..ROUNDS_MAX {
-            let all = || {
-                expiries
-                    .iter()
-                    .flatten()
-                    .chain(self.commands.iter().copied())
-            };
-            // Before the nights that they name: a change in between is noticed by their version.
-            let rooms = room::seen(conn, &keys::rooms(all())).await?;
-            let mut keys = keys::of(all(), &rules, &rooms, self.relook);
-            keys.nights.extend(born.iter().copied());
-            let sight = self.look(conn, &keys, locked).await?;
-            let stale = stale(&sight, &rules);
-            if !stale.is_empty() {
-                rules.extend(self.rules.load(conn, &stale).await?);
-                continue;
-            }
-            clock::check(sight.wall, all().any(makes_hold))?;
-            let dead = sight.with_dead_holds;
-            let mut seen = sight.seen;
-            self.read_rates(conn, &rules, &mut seen).await?;
-            seen.rooms = rooms;
-            seen.rules.clone_from(&rules);
-            let mut draft = Draft::new(seen);
-            let mut answers = decide::all(&mut draft, all());
-            let unborn: BTreeSet<NightKey> = draft.missing().difference(&born).copied().collect();
-            if !unborn.is_empty() {
-                read::give_birth(conn, &unborn).await?;
-                born.extend(unborn);
-                continue;
-            }
-            if !draft.missing().is_empty() {
-                return Err(LedgerError::Unreadable(
-                    "a night that cannot be born".to_owned(),
-                ));
-            }
-            let starved: BTreeSet<_> = draft.starved().intersection(&dead).copied().collect();
-            if expiries.is_none() && !starved.is_empty() {
-                expiries = Some(expire_dead(conn, &starved).await?);
-                continue;
-            }
-            answers.drain(..expiries.map_or(0, |expiries| expiries.len()));
-            return Ok(Some((answers, draft.changes())));
+    ) -> Result<Round, LedgerError> {
+        let expiries = known.expiries.iter().flatten();
+        let all = || expiries.clone().chain(self.commands.iter().copied());
+        // Before the nights that they name: a change in between is noticed by their version.
+        let rooms = room::seen(conn, &keys::rooms(all())).await?;
+        let mut keys = keys::of(all(), &known.rules, &rooms, self.relook);
+        keys.nights.extend(known.born.iter().copied());
+        let sight = self.look(conn, &keys, locked).await?;
+        let stale = stale(&sight, &known.rules);
+        if !stale.is_empty() {
+            return Ok(Round::Needs(Need::Rules(stale)));
         }
-        Ok(None)
+        clock::check(sight.wall, all().any(makes_hold))?;
+        let dead = sight.with_dead_holds;
+        let mut seen = sight.seen;
+        self.read_rates(conn, &known.rules, &mut seen).await?;
+        seen.rooms = rooms;
+        seen.rules.clone_from(&known.rules);
+        let mut draft = Draft::new(seen);
+        let mut answers = decide::all(&mut draft, all());
+        let missing = draft.missing();
+        let unborn: BTreeSet<NightKey> = missing.difference(&known.born).copied().collect();
+        if !unborn.is_empty() {
+            return Ok(Round::Needs(Need::Nights(unborn)));
+        }
+        if !draft.missing().is_empty() {
+            return Err(LedgerError::Unreadable(
+                "a night that cannot be born".to_owned(),
+            ));
+        }
+        let starved: BTreeSet<_> = draft.starved().intersection(&dead).copied().collect();
+        if known.expiries.is_none() && !starved.is_empty() {
+            return Ok(Round::Needs(Need::Rooms(starved)));
+        }
+        answers.drain(..known.expiries.as_ref().map_or(0, Vec::len));
+        Ok(Round::Rests(answers, Box::new(draft.changes())))
+    }
+
+    /// Gets what a round needed.
+    async fn learn(
+        &self,
+        conn: &mut PgConnection,
+        known: &mut Known,
+        need: Need,
+    ) -> Result<(), LedgerError> {
+        match need {
+            Need::Rules(stale) => known.rules.extend(self.rules.load(conn, &stale).await?),
+            Need::Nights(unborn) => {
+                read::give_birth(conn, &unborn).await?;
+                known.born.extend(unborn);
+            }
+            Need::Rooms(starved) => known.expiries = Some(expire_dead(conn, &starved).await?),
+        }
+        Ok(())
     }
 
     /// One read; under locks a first read tells what to lock.

@@ -4,6 +4,7 @@ pub(crate) mod account;
 pub(crate) mod apply;
 pub(crate) mod assignment;
 pub(crate) mod buffer_rule;
+pub(crate) mod claim;
 pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod constraint;

@@ -9,6 +9,7 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
+use super::claim;
 use super::row::{KeptRow, ReferenceRow, ReservationRow};
 use crate::decide::draft::{Night, NightKey, ReservationKey, Seen};
 use crate::error::LedgerError;
@@ -210,7 +211,8 @@ impl NightsRow {
     }
 }
 
-/// Locks what the keys name, in the order that all take: properties shared, reservations, nights.
+/// Locks what the keys name, in the order that all take: properties shared, idempotency keys,
+/// reservations, references, nights.
 /// The transaction has begun; the read that follows sees what the locks hold still.
 pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), LedgerError> {
     sqlx::query("select from property where property_id = any($1) order by property_id for share")
@@ -218,6 +220,7 @@ pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), Led
         .execute(&mut *conn)
         .await
         .map_err(LedgerError::while_doing("locking properties"))?;
+    claim::keys(conn, keys.receipts.iter()).await?;
     sqlx::query(
         "select from unnest($1::bigint[], $2::uuid[]) k(property_id, reservation_id)
            join reservation r using (property_id, reservation_id)
@@ -238,6 +241,7 @@ pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), Led
     .execute(&mut *conn)
     .await
     .map_err(LedgerError::while_doing("locking reservations"))?;
+    claim::references(conn, keys.references.iter()).await?;
     sqlx::query(
         "select from unnest($1::bigint[], $2::bigint[], $3::date[]) k(property_id, room_type_id,
         stay_date)

@@ -5,6 +5,7 @@ mod batches;
 mod facts;
 mod holds;
 mod hotel;
+mod locks;
 mod overbooking;
 mod races;
 mod rules;
