@@ -22,6 +22,7 @@ mod say;
 mod seal_key;
 mod serve;
 mod signal;
+mod sim;
 pub mod startup;
 mod telemetry;
 mod verify;
@@ -61,6 +62,8 @@ enum Command {
     Sandbox(sandbox::SandboxArguments),
     /// Run the daemon.
     Serve(serve::ServeArguments),
+    /// Run seeds of commands and crashes against an auditor; status 1 on a finding.
+    Sim(sim::SimArguments),
     /// Replay the ledger against the sums; status 1 where they differ.
     Verify(verify::VerifyArguments),
 }
@@ -91,6 +94,7 @@ async fn carry_out(command: Command) -> Result<bool> {
         Command::Openapi => openapi::openapi().map(done),
         Command::Sandbox(arguments) => sandbox::sandbox(arguments).await.map(done),
         Command::Serve(arguments) => serve::serve(arguments).await.map(done),
+        Command::Sim(arguments) => sim::sim(arguments).await,
         Command::Verify(arguments) => verify::verify(arguments).await,
     }
 }

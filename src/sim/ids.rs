@@ -64,6 +64,11 @@ impl Ids {
         &self.properties[index]
     }
 
+    /// The ids of all properties, in the order of the shape.
+    pub fn properties(&self) -> impl Iterator<Item = &PropertyIds> {
+        self.properties.iter()
+    }
+
     /// An answer named a reservation: the step's number stands for it from now on.
     pub fn learn(&mut self, number: usize, named: &Reservation) {
         self.made.insert(number, named.id);

@@ -5,11 +5,30 @@
 //! ledger; [`auditor::Books`] says what the answer must be and what must be true afterwards.
 //! Whoever runs a script feeds both: the ledger with commands, the books with commands and answers.
 //! The auditor shares no code with the ledger's rules, else both would share their mistakes.
+//!
+//! A script runs on paper (the pure rules alone, in the tests) or on the real thing: [`campaign`]
+//! runs seeds, [`run`] one of them, round by round. In a round up to six callers ask two or three
+//! daemons at once while [`lot`] breaks connections, daemons and the server; afterwards an order is
+//! looked for in which the books explain every answer and agree with the database.
 
+mod asking;
 pub mod auditor;
+pub mod campaign;
 mod command;
+mod daemon;
+pub mod error;
+mod faults;
+mod feed;
 pub mod generate;
+mod hotel;
 pub mod ids;
+mod look;
+pub mod lot;
+mod order;
+mod round;
+pub mod run;
 pub mod shape;
 pub mod shrink;
+mod stage;
 pub mod step;
+pub mod tally;

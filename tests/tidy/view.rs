@@ -72,7 +72,9 @@ const GRANTS: [(&str, &str, &str); 12] = [
     (
         "sim",
         "embedded ledger model",
-        "anyhow axum proptest rand serde serde_json sqlx thiserror tokio tokio-util tracing uuid",
+        // Several callers at once, dates and instants in rows.
+        "anyhow axum futures-util jiff-sqlx proptest rand serde serde_json sqlx thiserror tokio \
+         tokio-util tracing uuid",
     ),
     (
         "bench",

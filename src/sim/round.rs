@@ -1,0 +1,271 @@
+//! A round: some steps at once, spread over the daemons, while something may break; and then all
+//! that must be true.
+
+use std::time::Duration;
+
+use futures_util::future::{join_all, try_join_all};
+use jiff::Timestamp;
+use keyrack_ledger::command::{Asked, Command};
+use keyrack_ledger::handle::Ledger;
+use keyrack_ledger::verify;
+use keyrack_model::id::{PropertyId, ReservationId};
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+use crate::asking::{Caller, Dealt};
+use crate::auditor::books::Books;
+use crate::daemon::Post;
+use crate::error::SimError;
+use crate::faults::Target;
+use crate::look;
+use crate::lot::Lots;
+use crate::order::{Deed, Puzzle};
+use crate::stage::{Ground, Stage};
+use crate::step::Scripted;
+use crate::tally::Tally;
+
+/// A world in which a script runs.
+pub struct World<'a> {
+    /// The server.
+    pub stage: &'a mut Stage,
+    /// The seed's database.
+    pub ground: Ground,
+    /// The daemons.
+    pub posts: Vec<Post>,
+    /// A ledger that only looks.
+    pub observer: Ledger,
+    /// The auditor's books.
+    pub books: Books,
+    /// The script's time.
+    pub now: Timestamp,
+    /// What chance adds.
+    pub lots: Lots,
+    /// What has been seen.
+    pub tally: Tally,
+}
+
+/// What must not happen, in words; the simulation itself may fail as well.
+pub type Found = Result<Result<(), String>, SimError>;
+
+impl World<'_> {
+    /// Runs the steps at once and proves everything.
+    pub async fn round(&mut self, steps: &[Scripted]) -> Found {
+        self.ground.set_clock(self.now).await?;
+        self.tally.rounds += 1;
+        let dealt = match self.run(steps).await? {
+            Ok(dealt) => dealt,
+            Err(words) => return Ok(Err(words)),
+        };
+        self.settle(&dealt).await?;
+        if let Err(words) = self.prove().await? {
+            return Ok(Err(words));
+        }
+        self.explain(&dealt).await
+    }
+
+    async fn run(&mut self, steps: &[Scripted]) -> Result<Result<Vec<Dealt>, String>, SimError> {
+        let (lots, posts) = (self.lots, &self.posts);
+        let callers = steps.iter().map(|step| Caller {
+            ids: &self.ground.ids,
+            posts,
+            lots,
+            step,
+        });
+        let callers: Vec<Caller<'_>> = callers.collect();
+        let asking = try_join_all(callers.iter().map(Caller::deal));
+        let sweeping = sweep(&self.ground, posts, lots, steps);
+        let fault = steps.iter().find_map(|step| {
+            let (fault, after) = lots.fault(step.number)?;
+            Some((fault, after, lots.victim(step.number, 64)))
+        });
+        let stage = &mut *self.stage;
+        let ground = &self.ground;
+        let breaking = async {
+            let Some((fault, after, victim)) = fault else {
+                return Ok(());
+            };
+            sleep(after).await;
+            let mut target = Target {
+                stage,
+                ground,
+                posts,
+                victim,
+            };
+            target.strike(fault).await
+        };
+        let (dealt, swept, broken) = tokio::join!(asking, sweeping, breaking);
+        broken?;
+        if let Some((fault, ..)) = fault {
+            *self.tally.faults.entry(fault.name()).or_insert(0) += 1;
+        }
+        self.tally.swept += swept;
+        let dealt = dealt.map(|dealt| dealt.into_iter().flatten().collect::<Vec<_>>());
+        if let Ok(dealt) = &dealt {
+            self.count(dealt);
+        }
+        Ok(dealt)
+    }
+
+    fn count(&mut self, dealt: &[Dealt]) {
+        for one in dealt {
+            self.tally.commands += 1;
+            self.tally.untold += one.untold;
+            self.tally.hang_ups += u64::from(one.hung_up);
+            for deed in &one.deeds {
+                let Some(answer) = &deed.answer else { continue };
+                self.tally.replays += u64::from(answer.as_ref().is_ok_and(|r| r.is_replay));
+                let word = match answer {
+                    Ok(receipt) => receipt.did.clone(),
+                    Err(refusal) => refusal.code().to_owned(),
+                };
+                let key = (kind(&deed.command), word);
+                *self.tally.census.entry(key).or_insert(0) += 1;
+            }
+        }
+    }
+
+    /// Waits until what was begun is done: a lane is empty when what came later is answered, and
+    /// a backend may outlive its daemon.
+    async fn settle(&self, dealt: &[Dealt]) -> Result<(), SimError> {
+        if dealt.iter().any(|one| one.hung_up) {
+            let mut waiting = Vec::new();
+            for post in &self.posts {
+                for property in self.properties() {
+                    let nobody = Command::Expire {
+                        reservation: ReservationId(Uuid::nil()),
+                    };
+                    let by = std::sync::Arc::default();
+                    waiting.extend(post.ask(Asked::new(property, by, nobody)));
+                }
+            }
+            let _ = timeout(Duration::from_secs(20), join_all(waiting)).await;
+        }
+        if dealt.iter().any(|one| one.untold > 0) {
+            look::quiet(&self.ground.pool).await?;
+        }
+        Ok(())
+    }
+
+    fn properties(&self) -> Vec<PropertyId> {
+        self.ground
+            .ids
+            .properties()
+            .map(|ids| ids.property)
+            .collect()
+    }
+
+    /// The ledger's own proof, and the sums by other statements.
+    async fn prove(&self) -> Found {
+        let verified = verify::verify(&self.observer, None).await?;
+        let mut found: Vec<String> = verified
+            .differences
+            .into_iter()
+            .map(|d| {
+                format!(
+                    "verify: {} {:?} {:?}: {}",
+                    d.property, d.room_type, d.night, d.what
+                )
+            })
+            .collect();
+        found.extend(look::unconserved(&self.ground.pool).await?);
+        Ok(if found.is_empty() {
+            Ok(())
+        } else {
+            Err(found.join("\n"))
+        })
+    }
+
+    /// Looks for an order that explains each property's answers and its state.
+    async fn explain(&mut self, dealt: &[Dealt]) -> Found {
+        for property in self.properties() {
+            let state = look::state(&self.ground.pool, property).await?;
+            let deeds = deeds(dealt, property);
+            let puzzle = Puzzle {
+                property,
+                now: self.now,
+                deeds: &deeds,
+                state: &state,
+            };
+            let solution = match puzzle.solve(&self.books) {
+                Ok(solution) => solution,
+                Err(words) => return Ok(Err(told(&deeds, &words))),
+            };
+            self.books = solution.books;
+            for at in solution.order {
+                let deed = &deeds[at];
+                if let Some(Ok(receipt)) = &deed.answer
+                    && let Some(named) = &receipt.reservation
+                {
+                    self.ground.ids.learn(deed.number, named);
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// The deeds of a property, each knowing where the one is that was told of.
+fn deeds(dealt: &[Dealt], property: PropertyId) -> Vec<Deed> {
+    let mut all = Vec::new();
+    for one in dealt.iter().filter(|one| one.property == property) {
+        let of = all.len() + one.deeds.len() - 1;
+        for deed in &one.deeds {
+            let of = deed.answer.is_none().then_some(of);
+            all.push(Deed { of, ..deed.clone() });
+        }
+    }
+    all
+}
+
+/// What everybody of the round was told, before what does not fit.
+fn told(deeds: &[Deed], words: &str) -> String {
+    let mut lines = vec!["in the round:".to_owned()];
+    for deed in deeds {
+        let answer = match &deed.answer {
+            None => "nobody was told".to_owned(),
+            Some(Ok(receipt)) => {
+                let replay = if receipt.is_replay { " (a replay)" } else { "" };
+                format!("{}{replay}", receipt.did)
+            }
+            Some(Err(refusal)) => format!("{refusal:?}"),
+        };
+        lines.push(format!(
+            "  step {} {}: {answer}",
+            deed.number,
+            kind(&deed.command)
+        ));
+    }
+    lines.push(words.to_owned());
+    lines.join("\n")
+}
+
+/// Sweepers come by, each from the daemon that chance has; how many holds they let go.
+async fn sweep(ground: &Ground, posts: &[Post], lots: Lots, steps: &[Scripted]) -> u64 {
+    let mut sweeping = Vec::new();
+    for post in steps.iter().filter_map(|step| lots.sweeps(step.number)) {
+        for ids in ground.ids.properties() {
+            sweeping.extend(posts[post].sweep(ids.property));
+        }
+    }
+    let swept = join_all(sweeping).await;
+    // A sweeper that was cut off comes again another time.
+    let swept = swept.into_iter().flatten().flatten();
+    swept.map(u64::from).sum()
+}
+
+fn kind(command: &Command) -> &'static str {
+    match command {
+        Command::Request(_) => "request",
+        Command::Record(_) => "record",
+        Command::Confirm { .. } => "confirm",
+        Command::Cancel { .. } => "cancel",
+        Command::Extend { .. } => "extend",
+        Command::Modify(_) => "modify",
+        Command::Progress { .. } => "progress",
+        Command::Expire { .. } => "expire",
+        Command::SetNights { .. } => "set_nights",
+        Command::SetBlocks { .. } => "set_blocks",
+        Command::SetPhysical { .. } => "set_physical",
+        Command::Review { .. } => "review",
+    }
+}

@@ -1,0 +1,128 @@
+//! The simulation on the real thing: seeds with two and three daemons on a private Postgres, and
+//! everything breaking that can.
+
+use keyrack_sim::campaign::{Campaign, Summary};
+use keyrack_sim::run::{Failure, Options};
+use keyrack_sim::shrink;
+
+/// One seed alone, where it is named; the first of many else.
+const SEED: &str = "KEYRACK_SIM_SEED";
+/// How many seeds, where it is said.
+const SEEDS: &str = "KEYRACK_SIM_SEEDS";
+
+const SEEDS_DEFAULT: u64 = 200;
+
+#[test]
+fn two_hundred_seeds_of_commands_and_crashes_leave_every_number_proved() {
+    let named = |name: &str| std::env::var(name).ok();
+    let number = |text: String| text.parse::<u64>().expect("a number");
+    let first = named(SEED).map(number);
+    let seeds = named(SEEDS).map(number);
+    let campaign = Campaign {
+        first_seed: first.unwrap_or(0),
+        seeds: seeds.unwrap_or(if first.is_some() { 1 } else { SEEDS_DEFAULT }),
+        limit: None,
+        threads: 2,
+        options: Options::default(),
+    };
+    let summary = campaign.run(&follow).expect("the simulation runs");
+    tell(&summary);
+    if let Some(failure) = summary.failures.first() {
+        panic!("{}", failed(failure));
+    }
+    // Few seeds, by name, show what they show.
+    if summary.seeds == SEEDS_DEFAULT {
+        assert_everything_happened(&summary);
+    }
+}
+
+/// A sign of life now and then.
+fn follow(summary: &Summary) {
+    if summary.seeds.is_multiple_of(20) {
+        eprintln!("{} seeds after {:?}", summary.seeds, summary.took);
+    }
+}
+
+/// What must have happened, else the seeds prove little.
+fn assert_everything_happened(summary: &Summary) {
+    let tally = &summary.tally;
+    for what in BREAKS {
+        let count = tally.faults.get(what).copied().unwrap_or(0);
+        assert!(count >= 10, "{what}: {count} times");
+    }
+    let answers = tally.by_answer();
+    for what in ANSWERS {
+        let count = answers.get(what).copied().unwrap_or(0);
+        assert!(count >= 10, "{what} was answered {count} times");
+    }
+    for (what, count) in [
+        ("replays", tally.replays),
+        ("hang-ups", tally.hang_ups),
+        ("holds swept", tally.swept),
+    ] {
+        assert!(count >= 10, "{what}: {count}");
+    }
+}
+
+const BREAKS: [&str; 5] = [
+    "backends stalled",
+    "connections cut",
+    "daemons cut off",
+    "daemons killed",
+    "restarts of Postgres",
+];
+
+const ANSWERS: [&str; 16] = [
+    "already_confirmed",
+    "cancelled",
+    "checked_in",
+    "confirmed",
+    "expired",
+    "held",
+    "hold_expired",
+    "illegal_transition",
+    "inventory_set",
+    "modified",
+    "needs_force",
+    "not_yet_open",
+    "repeated",
+    "sold_out",
+    "tombstone",
+    "version_mismatch",
+];
+
+fn failed(failure: &Failure) -> String {
+    let (again, of) = failure.again;
+    format!(
+        "seed {} fails ({SEED}={0} repeats it), again {again} of {of} times:\n{}\n\n\
+         shrunk to {} steps:\n{}\n\n{}",
+        failure.seed,
+        failure.words,
+        failure.script.len(),
+        shrink::print(&failure.script),
+        failure.shrunk_words,
+    )
+}
+
+fn tell(summary: &Summary) {
+    let tally = &summary.tally;
+    eprintln!(
+        "{} seeds, {} commands in {} rounds, {:?}; {} attempts untold, {} replays, {} hung up, \
+         {} swept, {} entries in the feed",
+        summary.seeds,
+        tally.commands,
+        tally.rounds,
+        summary.took,
+        tally.untold,
+        tally.replays,
+        tally.hang_ups,
+        tally.swept,
+        tally.entries,
+    );
+    for (what, count) in &tally.faults {
+        eprintln!("{count:>9} {what}");
+    }
+    for ((kind, answer), count) in &tally.census {
+        eprintln!("{count:>9} {kind}: {answer}");
+    }
+}
