@@ -149,7 +149,8 @@ async fn book_on(
     desk
 }
 
-async fn guests_on(stage: Arc<Stage>, seed: u64, stop: Arc<AtomicBool>) {
+/// Guests who book at both channels until told to stop.
+pub async fn guests_on(stage: Arc<Stage>, seed: u64, stop: Arc<AtomicBool>) {
     let habits = |hotel: &str| Habits {
         window_nights: 60,
         hotel: Some(hotel.to_owned()),
@@ -164,7 +165,8 @@ async fn guests_on(stage: Arc<Stage>, seed: u64, stop: Arc<AtomicBool>) {
     }
 }
 
-async fn open(stage: &Stage, sandbox: &Sandbox) {
+/// A hotel that is live at both channels, with nothing left to tell.
+pub async fn open(stage: &Stage, sandbox: &Sandbox) {
     hotel::open_channels(&stage.booking_com, &stage.alpinebits).expect("channels");
     hotel::set_up(&stage.client, stage.today)
         .await

@@ -10,5 +10,6 @@ mod import;
 mod killed;
 mod last_room;
 mod operator;
+mod plans;
 mod reservation_arrives;
 mod staff_books;

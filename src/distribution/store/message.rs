@@ -378,13 +378,13 @@ pub(crate) async fn purge(
 ) -> Result<u64, DistributionError> {
     let done = sqlx::query(
         "delete from channel_message
-         where message_id in (
+         where message_id = any(array(
              select message_id
              from channel_message
              where received_at < (select ledger_now()) - $1::bigint * interval '1 day'
                    and not is_unmapped
              order by received_at
-             limit $2)",
+             limit $2))",
     )
     .bind(i64::from(retention_days))
     .bind(i64::from(limit))

@@ -12,11 +12,11 @@ pub(crate) async fn purge(
 ) -> Result<u32, LedgerError> {
     let done = sqlx::query(
         "delete from idempotency_key
-         where (scope, key) in (
-             select scope, key from idempotency_key
+         where ctid = any(array(
+             select ctid from idempotency_key
              where created_at < (select ledger_now()) - $1::bigint * interval '1 hour'
              order by created_at
-             limit $2)",
+             limit $2))",
     )
     .bind(i64::from(hours))
     .bind(i64::from(limit))
