@@ -102,6 +102,12 @@ impl DistributionError {
         }
     }
 
+    /// Whether the database was away for a moment: no trouble of the channel's, so nobody has to
+    /// wait longer for the next try.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.fault() == Fault::Ours && self.may_retry() != MayRetry::Never
+    }
+
     /// Whether the same again may succeed.
     pub fn may_retry(&self) -> MayRetry {
         match self {

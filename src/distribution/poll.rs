@@ -120,6 +120,7 @@ async fn start_due(
             if let Err(error) = polled {
                 tracing::error!(connection.id = %id, error = &error as &dyn std::error::Error,
                     "a poll broke off");
+                again_soon(&distribution, id, goal).await;
             }
             in_flight
                 .lock()
@@ -131,6 +132,24 @@ async fn start_due(
         });
     }
     Ok(())
+}
+
+/// A poll that broke off with the database is due as soon as that is back, and not when the next
+/// one would be looked for whose process died: what raises waits for it.
+async fn again_soon(distribution: &Distribution, id: ConnectionId, goal: Goal) {
+    let inner = &distribution.inner;
+    for _ in 0..AGAIN_TRIES {
+        if poll::postpone(&inner.pool, id, goal, AGAIN_SECONDS)
+            .await
+            .is_ok()
+        {
+            return;
+        }
+        tokio::select! {
+            () = inner.cancel.cancelled() => return,
+            () = tokio::time::sleep(Duration::from_secs(AGAIN_SECONDS.into())) => {}
+        }
+    }
 }
 
 /// Asks for everything of a connection now, or of all connections.
@@ -203,16 +222,19 @@ async fn hold(
         return Ok(PollOutcome::NobodyBehind);
     }
     let (begun_at, attempt) = poll::begin(&inner.pool, id, goal).await?;
-    let ended = converse(distribution, id, goal, &behind).await;
-    let ended = ended.unwrap_or_else(|error| {
-        tracing::error!(connection.id = %id, error = &error as &dyn std::error::Error,
-            "a poll failed");
-        Ended::Failed {
-            why: error.to_string(),
-            after_seconds: None,
-            is_refused: false,
+    let ended = match converse(distribution, id, goal, &behind).await {
+        Ok(ended) => ended,
+        Err(error) if error.is_passing() => return Err(error),
+        Err(error) => {
+            tracing::error!(connection.id = %id, error = &error as &dyn std::error::Error,
+                "a poll failed");
+            Ended::Failed {
+                why: error.to_string(),
+                after_seconds: None,
+                is_refused: false,
+            }
         }
-    });
+    };
     match ended {
         Ended::Complete { rounds, recorded } => {
             let again = again_seconds(distribution, id, goal).await?;
@@ -314,5 +336,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const DUE_MAX: u32 = 500;
 /// Until somebody may stand behind a connection.
 const NOBODY_SECONDS: u32 = 60;
+/// From a poll that broke off with the database to the next try of it.
+const AGAIN_SECONDS: u32 = 1;
+/// Tries to say so: after that it is due within a minute anyway.
+const AGAIN_TRIES: u32 = 60;
 /// The shortest rest after a failure.
 const FAILED_MS_MIN: u64 = 1_000;

@@ -43,6 +43,11 @@ pub(crate) async fn turn(
 ) -> Result<(), DistributionError> {
     let release = match work(distribution, started_at, &mut turn).await {
         Ok(release) => release,
+        Err(error) if error.is_passing() => {
+            tracing::warn!(account.id = %turn.bell.account, error = %error.chain(),
+                           "an account's turn broke off");
+            Release::default()
+        }
         Err(error) => {
             tracing::warn!(account.id = %turn.bell.account, error = %error.chain(),
                            "an account's turn failed");
