@@ -176,7 +176,8 @@ fn plans(log: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Indexes that may be read whole: they have only those rows that are looked for, and these are few.
+/// Indexes that may be read whole: they have only those rows that are looked for, and these are
+/// few.
 const SMALL: [&str; 2] = ["reservation_hold_dead_at", "channel_message_unfinished"];
 
 /// What a plan reads whole of the large tables: without an index, or all of an index.

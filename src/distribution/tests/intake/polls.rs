@@ -212,19 +212,52 @@ async fn of_two_daemons_one_polls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_loops_poll_at_start_and_on_demand_and_end_in_time() {
+async fn a_poll_whose_end_could_not_be_written_is_held_again_at_once_and_is_no_failure() {
     let desk = Desk::open().await;
-    desk.portal.waits(booking("R1"));
-    let parts = desk.restarted().await;
-    let running = keyrack_distribution::Distribution::start(
+    let running = started(&desk).await;
+    let is_complete = || async { state(&desk, Goal::Poll).await.last_complete_at.is_some() };
+    until(is_complete).await;
+    let before = state(&desk, Goal::Poll).await;
+    let away = "create function away() returns trigger language plpgsql as
+        $$ begin raise exception 'away'; end $$;
+        create trigger away before update of last_complete_at on poll_state execute function away()";
+    sqlx::raw_sql(away).execute(&desk.pool).await.unwrap();
+    let asked = desk.portal.requests("/queue").len();
+    poll::now(&running, None).await.unwrap();
+    until(|| async { desk.portal.requests("/queue").len() > asked }).await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    sqlx::raw_sql("drop trigger away on poll_state")
+        .execute(&desk.pool)
+        .await
+        .unwrap();
+    let begun = std::time::Instant::now();
+    let is_done = || async {
+        state(&desk, Goal::Poll).await.last_complete_begun_at > before.last_complete_begun_at
+    };
+    until(is_done).await;
+    assert!(begun.elapsed().as_secs() < 8, "{:?}", begun.elapsed());
+    assert_eq!(state(&desk, Goal::Poll).await.attempt, 0);
+    running.stop().await;
+}
+
+/// The loops of a daemon.
+async fn started(desk: &Desk) -> keyrack_distribution::Distribution {
+    keyrack_distribution::Distribution::start(
         desk.ledger.clone(),
         desk.pool.clone(),
-        parts.channels().clone(),
+        desk.distribution.channels().clone(),
         keyrack_distribution::seal::Seal::new(&"07".repeat(32).into()).unwrap(),
         crate::desk::settings(),
     )
     .await
-    .unwrap();
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_loops_poll_at_start_and_on_demand_and_end_in_time() {
+    let desk = Desk::open().await;
+    desk.portal.waits(booking("R1"));
+    let running = started(&desk).await;
     until(|| async { desk.portal.waiting().is_empty() }).await;
     desk.portal
         .waits(but(booking("R2"), "guest", "Bob Example"));
