@@ -1,15 +1,21 @@
 //! What a request brings, read strictly: whatever is wrong with it becomes a problem.
 
+mod strict;
+mod words;
+
 use std::time::Duration;
 
 use axum::body::{Body as RawBody, Bytes};
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, RawPathParams, Request};
 use http::request::Parts;
-use http::{HeaderMap, header};
+use http::{HeaderMap, Method, header};
 use http_body_util::BodyExt;
+use keyrack_model::id::Code;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::extract::strict::Strict;
+use crate::extract::words::worded;
 use crate::problem::Problem;
 use crate::problem::kind::Kind;
 use crate::state::ApiState;
@@ -158,13 +164,9 @@ fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+    let value = serde_path_to_error::deserialize(Strict(&mut json)).map_err(|error| {
         let pointer = pointer(error.path());
-        let inner = error.into_inner();
-        match inner.classify() {
-            serde_json::error::Category::Data => wrong_or_broken(bytes, pointer, &inner),
-            _ => malformed(&inner),
-        }
+        wrong_or_broken(bytes, pointer, &error.into_inner())
     })?;
     json.end().map_err(|error| malformed(&error))?;
     refuse_nul(bytes)?;
@@ -174,8 +176,16 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 /// A wrong value may stand before the place where the body is no JSON any more.
 fn wrong_or_broken(bytes: &[u8], pointer: String, error: &serde_json::Error) -> Problem {
     match serde_json::from_slice::<Value>(bytes) {
-        Ok(_) => Problem::invalid(pointer, without_place(error)),
+        Ok(_) => wrong(pointer, &without_place(error)),
         Err(error) => malformed(&error),
+    }
+}
+
+/// A value that is wrong, or wanting, in the caller's words.
+fn wrong(pointer: String, said: &str) -> Problem {
+    match worded(said) {
+        (sentence, None) => Problem::invalid(pointer, sentence),
+        (sentence, Some(name)) => Problem::invalid(format!("{pointer}/{name}"), sentence),
     }
 }
 
@@ -264,24 +274,51 @@ fn wrong_query(text: &str) -> Problem {
         .unwrap_or(text);
     let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     match text.split_once(": ") {
-        Some((name, message)) if is_name(name) => Problem::invalid(format!("/{name}"), message),
-        _ => Problem::invalid("", text),
+        Some((name, said)) if is_name(name) => wrong(format!("/{name}"), said),
+        _ => wrong(String::new(), text),
     }
 }
 
-/// Parameters of the path; what does not read names nothing.
+/// Parameters of the path; what does not read names nothing. A code that is to be put must have the
+/// plain form; a segment of dots names nothing anywhere, since proxies and browsers walk by it.
 pub struct Segments<T>(pub T);
 
 impl<T: DeserializeOwned + Send> FromRequestParts<ApiState> for Segments<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
-        match Path::<T>::from_request_parts(parts, state).await {
-            Ok(Path(value)) => Ok(Self(value)),
-            Err(_) => Err(Problem::not_found("thing")),
+        let Ok(Path(value)) = Path::<T>::from_request_parts(parts, state).await else {
+            return Err(Problem::not_found("thing"));
+        };
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let params = params.map_err(|_| Problem::not_found("thing"))?;
+        let odd = params
+            .iter()
+            .find(|(name, value)| CODES.contains(name) && !is_plain_code(value));
+        match odd {
+            None => Ok(Self(value)),
+            Some((name, _)) if parts.method == Method::PUT => {
+                let words = "a code is 1 to 40 of the characters A-Z a-z 0-9 . _ -, not dots alone";
+                Err(Problem::invalid(format!("/{name}"), words))
+            }
+            Some(_) => Err(Problem::not_found("thing")),
         }
     }
 }
+
+fn is_plain_code(text: &str) -> bool {
+    Code::new(text).is_some() && text.bytes().any(|byte| byte != b'.')
+}
+
+/// Parameters of paths that are codes.
+const CODES: [&str; 6] = [
+    "room_type",
+    "room",
+    "rate_plan",
+    "account",
+    "connection",
+    "webhook",
+];
 
 #[cfg(test)]
 mod tests {
@@ -321,6 +358,35 @@ mod tests {
             refused(r#"[{"arrival":"2030-02-01","note":"a\u0000b"}]"#),
             at("/0/note")
         );
+    }
+
+    #[test]
+    fn a_list_is_no_object_at_any_depth() {
+        let at = |pointer: &str| (422, pointer.to_owned());
+        assert_eq!(refused(r#"[["2030-02-01",null]]"#), at("/0"));
+        let problem = parsed::<Priced>(br#"{"price":["5.00","EUR"]}"#).expect_err("a list");
+        assert_eq!(problem.detail, "/price: must be an object, not a list");
+        let problem = parsed::<Priced>(br#"[["5.00","EUR"]]"#).expect_err("a list");
+        assert_eq!(problem.detail, ": must be an object, not a list");
+        let read = parsed::<Priced>(br#"{"price":{"amount":"5.00","currency":"EUR"},"kind":"b"}"#);
+        assert!(read.is_ok_and(|body| body.kind == Some(Choice::B)));
+        let problem = parsed::<Priced>(br#"{"price":null,"kind":5}"#).expect_err("a number");
+        assert_eq!(problem.detail, "/kind: must be one of a, b, not 5");
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Priced {
+        #[expect(dead_code)]
+        price: Option<keyrack_model::money::Money>,
+        kind: Option<Choice>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Choice {
+        A,
+        B,
     }
 
     #[test]

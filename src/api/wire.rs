@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use keyrack_model::money::Money;
 use keyrack_model::stay::{Stay, StayRange};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -49,6 +51,26 @@ impl<'de> Deserialize<'de> for Day {
 impl fmt::Display for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// An instant, RFC 3339, of the same years as a [`Day`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(value_type = String, format = DateTime, example = "2030-02-14T12:00:00Z")]
+pub struct Instant(pub Timestamp);
+
+impl<'de> Deserialize<'de> for Instant {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let read: Option<Timestamp> = text.parse().ok();
+        let years = 1900..=9998;
+        read.filter(|read| years.contains(&read.to_zoned(TimeZone::UTC).year()))
+            .map(Self)
+            .ok_or_else(|| {
+                serde::de::Error::custom(
+                    "an instant is written as 2030-02-14T12:00:00Z, of the years 1900 to 9998",
+                )
+            })
     }
 }
 
@@ -125,6 +147,14 @@ where
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
+/// Whether a character could forge lines of a printed sheet: it controls a terminal, ends a line or
+/// turns the direction of what stands after it.
+pub fn leaves_its_line(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{2028}' | '\u{2029}')
+        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Collects every field that is wrong, so that a caller mends them at once.
 #[derive(Debug, Default)]
 pub struct Wrongs(Vec<FieldError>);
@@ -152,11 +182,20 @@ impl Wrongs {
         }
     }
 
-    /// Notes a text that is blank or longer than `max` characters.
+    /// Notes a text that is blank, or no single line of at most `max` characters.
     pub fn named(&mut self, text: &str, max: usize, pointer: impl Into<String>) {
         let pointer = pointer.into();
         self.unless(!text.trim().is_empty(), &*pointer, "must not be empty");
-        self.longest(Some(text), max, pointer);
+        self.line(Some(text), max, pointer);
+    }
+
+    /// Notes a text that is longer than `max` characters, or would not stay on its line of a sheet.
+    pub fn line(&mut self, text: Option<&str>, max: usize, pointer: impl Into<String>) {
+        let pointer = pointer.into();
+        let is_plain = text.is_none_or(|text| !text.chars().any(leaves_its_line));
+        let message = "must hold no line breaks, control characters or bidirectional overrides";
+        self.unless(is_plain, &*pointer, message);
+        self.longest(text, max, pointer);
     }
 
     /// The stay, or a note.

@@ -2,7 +2,6 @@
 //! move. A repeat answers as the first did.
 
 use axum::extract::State;
-use jiff::Timestamp;
 use keyrack_ledger::command::{Asked, Command, HoldEnd, Progress};
 use keyrack_ledger::reservations::{self, AutoRoom};
 use keyrack_model::id::RoomStayId;
@@ -22,7 +21,7 @@ use crate::routes::reservations::create::SECONDS_MAX;
 use crate::routes::reservations::one::{ReservationPath, answered, folio, shown};
 use crate::routes::reservations::view::ReservationView;
 use crate::state::ApiState;
-use crate::wire::Wrongs;
+use crate::wire::{Instant, Wrongs};
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
@@ -66,7 +65,8 @@ struct ExtendBody {
     #[schema(minimum = 1)]
     hold_seconds: Option<u32>,
     /// Or until this instant.
-    hold_until: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    hold_until: Option<Instant>,
 }
 
 /// What becomes of the other nights.
@@ -172,7 +172,7 @@ async fn extend(
         (None, None) => HoldEnd::Default,
         (Some(seconds), None) if (1..=SECONDS_MAX).contains(&seconds) => HoldEnd::Seconds(seconds),
         (Some(_), None) => return Err(Problem::invalid("/hold_seconds", "1 to 31,536,000")),
-        (None, Some(until)) => HoldEnd::Until(until),
+        (None, Some(until)) => HoldEnd::Until(until.0),
         (Some(_), Some(_)) => {
             let message = "hold_seconds or hold_until, not both";
             return Err(Problem::invalid("/hold_until", message));
