@@ -18,7 +18,7 @@ use crate::names::House;
 use crate::problem::Problem;
 use crate::problem::kind::Kind;
 use crate::state::ApiState;
-use crate::wire::ForceBody;
+use crate::wire::{ForceBody, leaves_its_line};
 
 /// Somebody with a key.
 #[derive(Clone, Debug)]
@@ -118,16 +118,45 @@ pub struct Anywhere<R> {
     role: PhantomData<R>,
 }
 
-impl<R> Anywhere<R> {
-    /// What may concern many hotels is not for a key of one of them.
-    pub fn must_be_of_the_whole_house(&self) -> Result<(), Problem> {
-        match self.caller.key.property {
-            None => Ok(()),
+/// An admin of the whole house: what may concern many hotels is not for a key of one of them.
+pub struct WholeHouse;
+
+impl FromRequestParts<ApiState> for WholeHouse {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
+        let founder = Anywhere::<Founds>::from_request_parts(parts, state).await?;
+        match founder.caller.key.property {
+            None => Ok(Self),
             Some(_) => Err(Problem::new(
                 Kind::Forbidden,
                 "this may concern many hotels: it takes an admin's key of no property",
             )),
         }
+    }
+}
+
+/// An admin who may found the property of the path, or has it. To a key of another property it is
+/// not there, whatever its role.
+pub struct Founder {
+    /// Who.
+    pub caller: Caller,
+}
+
+impl FromRequestParts<ApiState> for Founder {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
+        let caller = identify(parts, state).await?;
+        if let Some(own) = caller.key.property {
+            let code = property_code(parts, state).await?;
+            let house = state.directory().house(&code).await?;
+            if house.is_none_or(|house| house.id != own) {
+                return Err(Problem::not_found("property"));
+            }
+        }
+        caller.must(Role::Admin)?;
+        Ok(Self { caller })
     }
 }
 
@@ -199,7 +228,7 @@ fn actor(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let text = std::str::from_utf8(value.as_bytes())
         .unwrap_or_default()
         .trim();
-    if text.is_empty() || text.chars().count() > ACTOR_MAX || text.chars().any(char::is_control) {
+    if text.is_empty() || text.chars().count() > ACTOR_MAX || text.chars().any(leaves_its_line) {
         let detail = format!("Keyrack-Actor is a name of 1 to {ACTOR_MAX} characters in UTF-8");
         return Err(Problem::new(Kind::Malformed, detail));
     }

@@ -76,6 +76,10 @@ fn headers(call: &mut Operation, verb: &str, path: &str) {
     if is_verb {
         told.push(("Idempotency-Key", "A repeat under it gets the first answer"));
     }
+    let is_harmless = path.contains("/accounts/{account}/") || path.ends_with("/replay");
+    if verb == "post" && is_harmless {
+        told.push(("Idempotency-Key", "A repeat is harmless anyway"));
+    }
     if verb != "get" && path.starts_with("/v1/") && !path.starts_with("/v1/inbox") {
         told.push((
             "Keyrack-Actor",

@@ -82,7 +82,8 @@ pub struct Pace {
     pub requests_per_minute: Option<u32>,
 }
 
-/// Makes or changes a connection; says whether it is new. A change forgets what signing in taught.
+/// Makes or changes a connection; says whether it is new. A change forgets what signing in taught;
+/// what is put as it stands changes nothing.
 ///
 /// # Errors
 ///
@@ -97,6 +98,9 @@ pub async fn put(
     let known = connection::by_code(&inner.pool, code).await?;
     if let Err(refusal) = check(distribution, code, &setup, known.as_ref(), version) {
         return Ok(Err(refusal));
+    }
+    if let Some(row) = known.as_ref().filter(|row| stays(&inner.seal, row, &setup)) {
+        return Ok(Ok((view(row.clone()), false)));
     }
     let credentials = match (&setup.credentials, &known) {
         (None, Some(row)) => row.credentials.clone(),
@@ -122,6 +126,16 @@ pub async fn put(
     plan(distribution, &row).await?;
     inner.wakes.poll.notify_one();
     Ok(Ok((view(row), known.is_none())))
+}
+
+/// Whether a connection is put as it stands. Credentials that cannot be opened any more differ.
+fn stays(seal: &Seal, row: &ConnectionRow, setup: &ConnectionSetup) -> bool {
+    let same_login = setup.credentials.as_ref().is_none_or(|told| {
+        open(seal, &row.credentials).is_ok_and(|known| {
+            known.user == told.user && known.secret.expose_secret() == told.secret.expose_secret()
+        })
+    });
+    row.endpoint == setup.endpoint && row.settings == setup.settings && same_login
 }
 
 fn check(

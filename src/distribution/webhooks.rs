@@ -204,7 +204,7 @@ pub fn event_names() -> Vec<&'static str> {
 }
 
 /// Makes or changes a webhook. A new one gets a signing secret, which is given back this once; a
-/// change keeps it.
+/// change keeps it. What is put as it stands changes nothing.
 ///
 /// # Errors
 ///
@@ -223,6 +223,9 @@ pub async fn put(
     let known = webhook::by_code(&inner.pool, code).await?;
     let (done, secret) = match &known {
         Some(row) if version.is_some_and(|version| version != row.version) => (false, None),
+        Some(row) if (&row.url, &row.events, row.property) == (url, events, property) => {
+            (true, None)
+        }
         Some(row) => {
             let (pool, version) = (&inner.pool, row.version);
             (

@@ -14,8 +14,9 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Anywhere, Founds};
+use crate::auth::WholeHouse;
 use crate::extract::{Ask, Segments};
+use crate::idempotency::Repeat;
 use crate::page::{self, Page};
 use crate::problem::{Problem, Problems};
 use crate::routes::messages::{MessagePath, MessageShown, ReplayView};
@@ -51,10 +52,9 @@ struct AllMessagesAsk {
     responses((status = 200, body = Page<MessageShown>), Problems))]
 async fn list(
     State(state): State<ApiState>,
-    founder: Anywhere<Founds>,
+    _: WholeHouse,
     Ask(ask): Ask<AllMessagesAsk>,
 ) -> Result<Json<Page<MessageShown>>, Problem> {
-    founder.must_be_of_the_whole_house()?;
     let limit = page::limit(ask.limit)?;
     let before: Option<i64> = page::after(ask.cursor.as_deref())?;
     let connection = match &ask.connection {
@@ -85,10 +85,9 @@ async fn list(
     responses((status = 200, body = MessageShown), Problems))]
 async fn show(
     State(state): State<ApiState>,
-    founder: Anywhere<Founds>,
+    _: WholeHouse,
     Segments(path): Segments<MessagePath>,
 ) -> Result<Json<MessageShown>, Problem> {
-    founder.must_be_of_the_whole_house()?;
     let found = messages::load(state.distribution(), MessageId(path.id), None).await?;
     let found = found.ok_or_else(|| Problem::not_found("message"))?;
     let codes = Codes::of(&state, std::slice::from_ref(&found)).await?;
@@ -101,10 +100,10 @@ async fn show(
     responses((status = 200, body = ReplayView), Problems))]
 async fn replay(
     State(state): State<ApiState>,
-    founder: Anywhere<Founds>,
+    _: WholeHouse,
     Segments(path): Segments<MessagePath>,
+    _: Repeat,
 ) -> Result<Json<ReplayView>, Problem> {
-    founder.must_be_of_the_whole_house()?;
     let outcome = messages::replay(state.distribution(), MessageId(path.id)).await?;
     Ok(Json(ReplayView::new(outcome, |_| true)))
 }

@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use keyrack_distribution::connections::{self, ConnectionSetup, ConnectionView, Credentials};
 use keyrack_model::channel::Capabilities;
 use keyrack_model::id::ChannelCode;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Anywhere, Founds, Looks};
+use crate::auth::{Anywhere, Looks, WholeHouse};
 use crate::conditional::{IfMatch, Versioned};
 use crate::extract::{Body, Segments};
 use crate::page::Page;
@@ -106,8 +106,9 @@ struct ConnectionBody {
     endpoint: Option<String>,
     /// The login; left out in a change, it stays as it is. It is never given back.
     credentials: Option<CredentialsBody>,
-    /// The channel's own keys; and `poll_seconds`, `settle_after_acknowledge_seconds`,
-    /// `missed_seconds`, `requests_per_minute` to pace it other than its channel says.
+    /// `client_id` where the channel asks for one beside the login; and `poll_seconds`,
+    /// `settle_after_acknowledge_seconds`, `missed_seconds`, `requests_per_minute` to pace it other
+    /// than its channel says.
     #[serde(default)]
     #[schema(value_type = std::collections::HashMap<String, Value>, required = false)]
     settings: Map<String, Value>,
@@ -158,19 +159,13 @@ struct ConnectionShown {
         Problems))]
 async fn put(
     State(state): State<ApiState>,
-    founder: Anywhere<Founds>,
+    _: WholeHouse,
     Segments(path): Segments<ConnectionPath>,
     IfMatch(version): IfMatch,
     body: Body<ConnectionBody>,
 ) -> Result<Versioned<ConnectionShown>, Problem> {
-    founder.must_be_of_the_whole_house()?;
     let body = body.value;
-    let mut wrongs = Wrongs::default();
-    wrongs.longest(body.endpoint.as_deref(), 500, "/endpoint");
-    if let Some(credentials) = &body.credentials {
-        wrongs.longest(Some(&credentials.user), 500, "/credentials/user");
-    }
-    wrongs.finish()?;
+    body.check()?;
     let setup = ConnectionSetup {
         channel: ChannelCode::from(body.channel),
         endpoint: body.endpoint,
@@ -189,15 +184,76 @@ async fn put(
     ))
 }
 
+impl ConnectionBody {
+    fn check(&self) -> Result<(), Problem> {
+        let mut wrongs = Wrongs::default();
+        if let Some(endpoint) = &self.endpoint {
+            wrongs.longest(Some(endpoint), 500, "/endpoint");
+            let message = "an address as https://portal.example/path, without a login in it";
+            wrongs.unless(is_address(endpoint), "/endpoint", message);
+        }
+        if let Some(credentials) = &self.credentials {
+            wrongs.named(&credentials.user, 500, "/credentials/user");
+            let secret = credentials.secret.expose_secret();
+            wrongs.named(secret, 4_000, "/credentials/secret");
+        }
+        for (key, value) in &self.settings {
+            let pointer = format!("/settings/{key}");
+            if let Some((_, least, most)) = PACE.iter().find(|(name, ..)| name == key) {
+                let is_number = value
+                    .as_u64()
+                    .is_some_and(|n| (*least..=*most).contains(&n));
+                let message = format!("a whole number from {least} to {most}");
+                wrongs.unless(is_number || value.is_null(), pointer, &message);
+            } else if CHANNELS_OWN.contains(&key.as_str()) {
+                match value.as_str() {
+                    Some(text) => wrongs.named(text, 200, pointer),
+                    None => wrongs.add(pointer, "must be a text"),
+                }
+            } else {
+                let paces = PACE.iter().map(|(name, ..)| *name);
+                let known: Vec<&str> = paces.chain(CHANNELS_OWN).collect();
+                let message = format!("there is no such setting; known are {}", known.join(", "));
+                wrongs.add(pointer, message);
+            }
+        }
+        wrongs.finish()
+    }
+}
+
+/// Whether it is an address that can be called, and holds no login: that would be shown.
+fn is_address(text: &str) -> bool {
+    let read: Result<http::Uri, _> = text.parse();
+    read.is_ok_and(|uri| {
+        let is_web = matches!(uri.scheme_str(), Some("https" | "http"));
+        let has_host = uri.host().is_some_and(|host| !host.is_empty());
+        is_web
+            && has_host
+            && uri
+                .authority()
+                .is_none_or(|own| !own.as_str().contains('@'))
+    })
+}
+
+/// Settings that pace a connection, with the least and the most.
+const PACE: [(&str, u64, u64); 4] = [
+    ("poll_seconds", 1, 86_400),
+    ("settle_after_acknowledge_seconds", 0, 86_400),
+    ("missed_seconds", 1, 86_400),
+    ("requests_per_minute", 1, 1_000_000),
+];
+
+/// Settings that a channel's dialect reads itself: the client's id in AlpineBits.
+const CHANNELS_OWN: [&str; 1] = ["client_id"];
+
 /// A connection.
 #[utoipa::path(get, path = "/v1/connections/{connection}", tag = "channels",
     params(ConnectionPath), responses((status = 200, body = ConnectionShown), Problems))]
 async fn show(
     State(state): State<ApiState>,
-    founder: Anywhere<Founds>,
+    _: WholeHouse,
     Segments(path): Segments<ConnectionPath>,
 ) -> Result<Versioned<ConnectionShown>, Problem> {
-    founder.must_be_of_the_whole_house()?;
     let found = connections::find(state.distribution(), &path.connection).await?;
     let found = found.ok_or_else(|| Problem::not_found("connection"))?;
     Ok(Versioned::of(found.version, found.into()))
@@ -208,9 +264,8 @@ async fn show(
     responses((status = 200, body = Page<ConnectionShown>), Problems))]
 async fn list(
     State(state): State<ApiState>,
-    founder: Anywhere<Founds>,
+    _: WholeHouse,
 ) -> Result<Json<Page<ConnectionShown>>, Problem> {
-    founder.must_be_of_the_whole_house()?;
     let found = connections::list(state.distribution()).await?;
     Ok(Json(Page::whole(
         found.into_iter().map(ConnectionShown::from).collect(),

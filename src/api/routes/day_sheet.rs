@@ -19,7 +19,7 @@ use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::routes::reservations::view::{Persons, ReservationView};
 use crate::state::ApiState;
-use crate::wire::Day;
+use crate::wire::{Day, leaves_its_line};
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
@@ -148,9 +148,9 @@ fn printed(property: &str, view: &DaySheetView) -> String {
         // Writing into a String cannot fail.
         let _ = writeln!(text, "\n{title} ({})", list.len());
         for reservation in list {
-            let _ = writeln!(text, "{}", reservation.heading());
+            let _ = writeln!(text, "{}", on_one_line(&reservation.heading()));
             for room in reservation.rooms() {
-                let _ = writeln!(text, "{}", room.line());
+                let _ = writeln!(text, "{}", on_one_line(&room.line()));
             }
         }
     }
@@ -161,11 +161,29 @@ fn printed(property: &str, view: &DaySheetView) -> String {
     text
 }
 
+/// What a channel told is kept as it came: here it must not forge lines nor command a terminal.
+fn on_one_line(text: &str) -> String {
+    let plain = |letter| match leaves_its_line(letter) {
+        true => char::REPLACEMENT_CHARACTER,
+        false => letter,
+    };
+    text.chars().map(plain).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
 
     use super::*;
+
+    #[test]
+    fn a_name_stays_on_its_line() {
+        let name = "Ada\r\nDEPARTURES (0)\u{1b}[2J\u{202e}x\u{2066}\u{2028}\u{85}Müller";
+        let line = on_one_line(name);
+        assert_eq!(line.lines().count(), 1);
+        assert!(!line.chars().any(leaves_its_line), "{line:?}");
+        assert!(line.starts_with("Ada") && line.ends_with("Müller"));
+    }
 
     #[test]
     fn what_is_named_first_is_served() {

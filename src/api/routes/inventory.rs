@@ -48,7 +48,8 @@ struct InventoryValue {
     from: Day,
     /// The morning after the last night.
     to: Day,
-    /// Rooms that cannot be sold: a fact, never refused.
+    /// Rooms that cannot be sold: a fact, never refused for what is sold. Of more rooms than there
+    /// are on a night it is no fact: that is `invalid`.
     #[schema(minimum = 0)]
     out_of_order: Option<i32>,
     /// How far beyond physical the hotel means to sell.
@@ -93,6 +94,9 @@ async fn set(
             for error in &mut problem.errors {
                 // The ledger names the change and what is wrong in it: `/3/out_of_order`.
                 error.pointer = format!("/values{}", error.pointer);
+            }
+            if let Some(first) = problem.errors.first() {
+                problem.detail = format!("{}: {}", first.pointer, first.message);
             }
             Err(problem)
         }

@@ -12,11 +12,10 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Anywhere, At, Founds, Looks};
+use crate::auth::{Anywhere, At, Founder, Looks};
 use crate::conditional::{IfMatch, Versioned};
 use crate::extract::{Ask, Body, Segments};
 use crate::page::{self, Page, PageAsk};
-use crate::problem::kind::Kind;
 use crate::problem::{Problem, Problems};
 use crate::refused::refused_without_nights;
 use crate::state::ApiState;
@@ -67,8 +66,8 @@ pub struct PropertyBody {
     /// No rate above, in its currency.
     #[schema(value_type = Option<MoneyShape>)]
     rate_max: Option<Money>,
-    /// What has no field of its own: `no_show_keeps` (`guaranteed`, `all`, `none`) and
-    /// `hold_seconds_by_source` (seconds by source).
+    /// What has no field of its own: `no_show_keeps` (`guaranteed`, `all`, `none`),
+    /// `hold_seconds_by_source` (seconds by source) and `meant_overbooking_case_days`.
     #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     policies: Option<Map<String, Value>>,
 }
@@ -148,23 +147,15 @@ pub struct PropertyView {
     responses((status = 200, body = PropertyView), (status = 201, body = PropertyView), Problems))]
 async fn put(
     State(state): State<ApiState>,
-    founder: Anywhere<Founds>,
+    founder: Founder,
     Segments(path): Segments<PropertyPath>,
     IfMatch(version): IfMatch,
     body: Body<PropertyBody>,
 ) -> Result<Versioned<PropertyView>, Problem> {
     let code = &path.property;
     if Code::property(code).is_none() {
-        return Err(Problem::new(
-            Kind::Invalid,
-            "the code of a property is 2 to 40 of the characters a-z 0-9 -",
-        ));
-    }
-    if let Some(own) = founder.caller.key.property {
-        let house = state.directory().house(code).await?;
-        if house.is_none_or(|house| house.id != own) {
-            return Err(Problem::not_found("property"));
-        }
+        let words = "the code of a property is 2 to 40 of the characters a-z 0-9 -";
+        return Err(Problem::invalid("/property", words));
     }
     let setup = body.value.setup()?;
     let by = founder.caller.by();
@@ -231,8 +222,16 @@ impl PropertyBody {
             );
             Some(limit.minor)
         };
+        let policies = self.policies.unwrap_or_default();
         let rate_min_minor = minor(self.rate_min, "/rate_min");
         let rate_max_minor = minor(self.rate_max, "/rate_max");
+        for key in policies
+            .keys()
+            .filter(|key| !POLICIES.contains(&key.as_str()))
+        {
+            let message = format!("there is no such policy; known are {}", POLICIES.join(", "));
+            wrongs.add(format!("/policies/{key}"), message);
+        }
         wrongs.finish()?;
         let hold = self.hold.unwrap_or_default();
         Ok(PropertySetup {
@@ -248,10 +247,17 @@ impl PropertyBody {
             bookable_from: self.bookable_from.map(|day| day.0),
             rate_min_minor,
             rate_max_minor,
-            policies: Value::Object(self.policies.unwrap_or_default()),
+            policies: Value::Object(policies),
         })
     }
 }
+
+/// The policies that there are.
+const POLICIES: [&str; 3] = [
+    "no_show_keeps",
+    "hold_seconds_by_source",
+    "meant_overbooking_case_days",
+];
 
 fn clock_time(text: &str) -> Option<Time> {
     let (hour, minute) = text.split_once(':')?;

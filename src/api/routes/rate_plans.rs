@@ -204,10 +204,12 @@ impl RatePlanBody {
         wrongs.unless(terms.len() <= 20, "/cancellation_terms", "at most 20");
         for (at, term) in terms.iter().enumerate() {
             let pointer = format!("/cancellation_terms/{at}");
-            let is_span = term.until.parse::<jiff::Span>().is_ok();
-            let message = "an ISO 8601 duration, such as P7D";
+            let span = term.until.parse::<jiff::Span>();
+            let is_span = span.is_ok_and(|span| !span.is_negative());
+            let message = "an ISO 8601 duration before the arrival, such as P7D, not negative";
             wrongs.unless(is_span, format!("{pointer}/until"), message);
-            let message = "exactly one of amount with currency, percent, nights";
+            let message = "exactly one of amount with currency, percent from 0 to 100, and nights \
+                           from 1 to 366";
             wrongs.unless(term.fee.is_one(), format!("{pointer}/fee"), message);
         }
         let derived_from = self
@@ -269,7 +271,8 @@ impl Fee {
             _ => return false,
         };
         let percent = self.percent.as_deref().map(hundredths);
-        let is_percent = percent.is_some_and(|percent| percent.is_some_and(|p| p >= 0));
+        let is_percent =
+            percent.is_some_and(|percent| percent.is_some_and(|p| (0..=10_000).contains(&p)));
         let told = [money, percent.is_some(), self.nights.is_some()];
         told.iter().filter(|one| **one).count() == 1
             && (money || is_percent || self.nights.is_some_and(|n| (1..=366).contains(&n)))

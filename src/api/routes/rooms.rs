@@ -116,7 +116,7 @@ async fn put(
 ) -> Result<Versioned<RoomView>, Problem> {
     let body = body.value;
     let mut wrongs = Wrongs::default();
-    wrongs.longest(body.name.as_deref(), 200, "/name");
+    wrongs.line(body.name.as_deref(), 200, "/name");
     wrongs.finish()?;
     let force = at.caller.force(body.force)?;
     let room = Room {

@@ -18,6 +18,7 @@ use utoipa_axum::routes;
 use crate::auth::{Anywhere, Caller, Founds};
 use crate::conditional::{IfMatch, Versioned};
 use crate::extract::{Ask, Body, Segments};
+use crate::idempotency::Repeat;
 use crate::page::{self, Page, PageAsk};
 use crate::problem::{Problem, Problems};
 use crate::state::ApiState;
@@ -137,17 +138,17 @@ async fn put(
     founder: Anywhere<Founds>,
     Segments(path): Segments<WebhookPath>,
     IfMatch(version): IfMatch,
-    body: Body<WebhookBody>,
+    body: Result<Body<WebhookBody>, Problem>,
 ) -> Result<Versioned<WebhookShown>, Problem> {
-    let body = body.value;
+    if let Some(known) = webhooks::find(state.distribution(), &path.webhook).await? {
+        must_see(&founder.caller, known.property)?;
+    }
+    let body = body?.value;
     let mut wrongs = Wrongs::default();
     wrongs.named(&body.url, 2_000, "/url");
     wrongs.unless(body.events.len() <= 100, "/events", "at most 100");
     wrongs.finish()?;
     let property = property(&state, &founder.caller, body.property.as_deref()).await?;
-    if let Some(known) = webhooks::find(state.distribution(), &path.webhook).await? {
-        must_see(&founder.caller, known.property)?;
-    }
     let setup = WebhookSetup {
         url: body.url,
         events: body.events,
@@ -238,6 +239,7 @@ async fn replay(
     founder: Anywhere<Founds>,
     Segments(path): Segments<WebhookPath>,
     Segments(delivery): Segments<DeliveryPath>,
+    _: Repeat,
 ) -> Result<Response, Problem> {
     found(&state, &founder.caller, &path).await?;
     match webhooks::replay(state.distribution(), &path.webhook, delivery.id).await? {

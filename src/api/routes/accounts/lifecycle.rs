@@ -13,6 +13,7 @@ use utoipa_axum::routes;
 use crate::auth::{At, Sets};
 use crate::conditional::Versioned;
 use crate::extract::{MaybeBody, Segments};
+use crate::idempotency::Repeat;
 use crate::problem::kind::Kind;
 use crate::problem::{Problem, Problems};
 use crate::routes::accounts::account::{AccountPath, found};
@@ -74,6 +75,7 @@ async fn resync(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
+    _: Repeat,
 ) -> Result<Versioned<AccountView>, Problem> {
     let row = found(&state, &at.house, &path).await?;
     let done = lifecycle::resync(state.distribution(), &row).await?;
@@ -88,6 +90,7 @@ async fn pause(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
+    _: Repeat,
     MaybeBody(body): MaybeBody<PauseBody>,
 ) -> Result<Versioned<AccountView>, Problem> {
     let PauseBody { reason, force } = body.value;
@@ -106,6 +109,7 @@ async fn resume(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
+    _: Repeat,
 ) -> Result<Versioned<AccountView>, Problem> {
     let row = found(&state, &at.house, &path).await?;
     let done = lifecycle::resume(state.distribution(), &row, &at.caller.by()).await?;
@@ -120,6 +124,7 @@ async fn close(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
+    _: Repeat,
     MaybeBody(body): MaybeBody<ReasonBody>,
 ) -> Result<Versioned<AccountView>, Problem> {
     let reason = checked(body.value.reason)?;
@@ -137,6 +142,7 @@ async fn test(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
+    _: Repeat,
 ) -> Result<Json<VerdictView>, Problem> {
     let row = found(&state, &at.house, &path).await?;
     let verdict = accounts::test(state.distribution(), &row).await?;

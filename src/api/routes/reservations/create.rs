@@ -1,7 +1,6 @@
 //! `POST …/reservations`: a wish.
 
 use axum::extract::State;
-use jiff::Timestamp;
 use keyrack_ledger::command::{Asked, Command, HoldEnd, Receipt, Wish, WishedRoom};
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::decide::state::Reservation;
@@ -23,7 +22,7 @@ use crate::routes::properties::PropertyPath;
 use crate::routes::reservations::room::{GuestBody, RoomBody, wished};
 use crate::routes::reservations::view::{Persons, ReservationView};
 use crate::state::ApiState;
-use crate::wire::{Day, ForceBody, Wrongs};
+use crate::wire::{Day, ForceBody, Instant, Wrongs};
 
 /// A wish for rooms.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -41,7 +40,8 @@ pub struct NewReservation {
     #[schema(minimum = 1)]
     hold_seconds: Option<u32>,
     /// Or until this instant: an option.
-    hold_until: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    hold_until: Option<Instant>,
     /// Whose hold, in the caller's words.
     owner_id: Option<String>,
     /// Typed from a channel's e-mail: the account …
@@ -212,9 +212,9 @@ impl NewReservation {
         let mut wrongs = Wrongs::default();
         self.guest.check(&mut wrongs);
         wrongs.longest(self.note.as_deref(), 4_000, "/note");
-        wrongs.longest(self.owner_id.as_deref(), 200, "/owner_id");
-        wrongs.longest(self.payment_reference.as_deref(), 200, "/payment_reference");
-        wrongs.longest(self.channel_reference.as_deref(), 200, "/channel_reference");
+        wrongs.line(self.owner_id.as_deref(), 200, "/owner_id");
+        wrongs.line(self.payment_reference.as_deref(), 200, "/payment_reference");
+        wrongs.line(self.channel_reference.as_deref(), 200, "/channel_reference");
         let paired = self.account.is_some() == self.channel_reference.is_some();
         let message = "account and channel_reference stand together";
         wrongs.unless(paired, "/channel_reference", message);
@@ -222,6 +222,11 @@ impl NewReservation {
         wrongs.unless(!blank, "/channel_reference", "must not be empty");
         let hold = self.hold(&mut wrongs);
         let force = caller.force(self.force)?;
+        for (at, room) in self.rooms.iter().enumerate() {
+            let pointer = format!("/rooms/{at}/room_stay_id");
+            let message = "names a room of a reservation that is there: leave it out here";
+            wrongs.unless(room.room_stay_id.is_none(), pointer, message);
+        }
         let rooms = wished(house, self.rooms, &mut wrongs).await?;
         wrongs.finish()?;
         let channel = match (self.account, self.channel_reference) {
@@ -256,7 +261,7 @@ impl NewReservation {
                 wrongs.unless(fits, "/hold_seconds", "1 to 31,536,000 (a year)");
                 Some(HoldEnd::Seconds(seconds))
             }
-            (None, Some(until)) => Some(HoldEnd::Until(until)),
+            (None, Some(until)) => Some(HoldEnd::Until(until.0)),
             (None, None) => None,
         };
         match self.status {

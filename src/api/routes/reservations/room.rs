@@ -83,9 +83,9 @@ impl GuestBody {
     /// Notes what is wrong.
     pub fn check(&self, wrongs: &mut Wrongs) {
         wrongs.named(&self.name, 200, "/guest/name");
-        wrongs.longest(self.email.as_deref(), 254, "/guest/email");
-        wrongs.longest(self.phone.as_deref(), 60, "/guest/phone");
-        wrongs.longest(self.language.as_deref(), 35, "/guest/language");
+        wrongs.line(self.email.as_deref(), 254, "/guest/email");
+        wrongs.line(self.phone.as_deref(), 60, "/guest/phone");
+        wrongs.line(self.language.as_deref(), 35, "/guest/language");
     }
 }
 
@@ -157,7 +157,7 @@ impl RoomBody {
         let fits = self.price.is_none_or(|price| price.minor >= 0);
         wrongs.unless(fits, at("/price"), "must not be negative");
         let name = self.guest_name.as_ref().map(|name| name.0.as_str());
-        wrongs.longest(name, 200, at("/guest_name"));
+        wrongs.line(name, 200, at("/guest_name"));
         Some(WishedRoom {
             room_stay: self.room_stay_id.map(RoomStayId),
             room_type: room_type?,

@@ -300,9 +300,12 @@ async fn a_connection_is_refused_where_it_is_wrong() {
         (with("endpoint", json!("ftp://x")), "/endpoint"),
         (
             with("settings", json!({"poll_seconds": "often"})),
-            "/settings",
+            "/settings/poll_seconds",
         ),
-        (with("credentials", json!({"user": "x"})), "/credentials"),
+        (
+            with("credentials", json!({"user": "x"})),
+            "/credentials/secret",
+        ),
         (json!({"channel": "portal"}), "/credentials"),
     ] {
         let answer = app.put("/v1/connections/portal", body).await;

@@ -113,3 +113,16 @@ fn health_needs_no_key_and_everything_else_does() {
     assert!(open.contains("/healthz") && open.contains("/readyz"));
     assert!(!open.iter().any(|path| path.starts_with("/v1/properties")));
 }
+
+#[test]
+fn whatever_is_posted_may_carry_an_idempotency_key() {
+    for (path, verb, call) in calls(&document()) {
+        let is_ours = path.starts_with("/v1/") && !path.starts_with("/v1/inbox");
+        if verb != "post" || !is_ours {
+            continue;
+        }
+        let parameters = call["parameters"].as_array().expect("parameters");
+        let mut names = parameters.iter().map(|one| &one["name"]);
+        assert!(names.any(|name| name == "Idempotency-Key"), "{path}");
+    }
+}

@@ -8,5 +8,6 @@ mod hostile;
 mod inventory;
 mod manners;
 mod portal;
+mod refused;
 mod reservations;
 mod socket;
