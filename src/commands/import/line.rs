@@ -1,6 +1,7 @@
 //! The lines of the file: what a hotel has already sold, one room type of one reservation a line.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use anyhow::{Context as _, Result, bail};
 use csv::{ReaderBuilder, StringRecord, Trim};
@@ -158,8 +159,16 @@ impl Cells<'_> {
 
     fn date(&self, column: &str) -> Result<Date, String> {
         let text = self.needed(column)?;
-        let parsed = text.parse();
-        parsed.map_err(|_| format!("{column} is {text:?}, not a date as YYYY-MM-DD"))
+        let parsed: Result<Date, _> = text.parse();
+        let date = parsed.map_err(|_| format!("{column} is {text:?}, not a date as YYYY-MM-DD"))?;
+        match YEARS.contains(&date.year()) {
+            true => Ok(date),
+            false => Err(format!(
+                "{column} is {text:?}, not of the years {} to {}",
+                YEARS.start(),
+                YEARS.end()
+            )),
+        }
     }
 }
 
@@ -172,8 +181,7 @@ fn line(number: u64, cells: &Cells<'_>, fallback: &Fallback) -> Result<Line, Str
         given.ok_or_else(|| format!("{column} is empty, and no --{column} was given"))
     };
     let (arrival, departure) = (cells.date("arrival")?, cells.date("departure")?);
-    let stay = Stay::new(arrival, departure)
-        .ok_or_else(|| format!("the departure {departure} is not after the arrival {arrival}"))?;
+    let stay = stay(arrival, departure)?;
     let quantity = match cells.text("quantity") {
         None => 1,
         Some(text) => text
@@ -201,6 +209,16 @@ fn line(number: u64, cells: &Cells<'_>, fallback: &Fallback) -> Result<Line, Str
         is_cancelled: is_cancelled(cells.text("status").unwrap_or("confirmed"))?,
         total: total(cells)?,
         booked_at: cells.text("booked_at").map(instant).transpose()?,
+    })
+}
+
+fn stay(arrival: Date, departure: Date) -> Result<Stay, String> {
+    Stay::new(arrival, departure).ok_or_else(|| match arrival < departure {
+        true => format!(
+            "from the arrival {arrival} to the departure {departure} are more than {} nights",
+            Stay::NIGHTS_MAX
+        ),
+        false => format!("the departure {departure} is not after the arrival {arrival}"),
     })
 }
 
@@ -254,6 +272,8 @@ const COLUMNS: [&str; 13] = [
     "currency",
     "booked_at",
 ];
+/// Years that a stay can lie in: whatever else stands in a file is a slip of the finger.
+const YEARS: RangeInclusive<i16> = 1900..=9998;
 /// More rooms on one line are a slip of the finger.
 const QUANTITY_MAX: i32 = 500;
 
@@ -308,6 +328,28 @@ mod tests {
         let good: Vec<&str> = lines.iter().map(|line| line.reference.as_str()).collect();
         assert_eq!(good, ["1", "8"]);
         assert!(lines[1].is_cancelled);
+    }
+
+    #[test]
+    fn a_date_that_cannot_be_is_told_truly() {
+        let (lines, bad) = read_text(
+            "account,channel_reference,room_type,arrival,departure\n\
+             bdc,1,double,2030-06-01,9999-12-01\n\
+             bdc,2,double,0000-12-01,2030-06-01\n\
+             bdc,3,double,2030-06-01,2040-06-01\n\
+             bdc,4,double,2030-06-02,2030-06-01\n",
+        );
+        let whys: Vec<&str> = bad.iter().map(|bad| bad.why.as_str()).collect();
+        assert_eq!(
+            whys,
+            [
+                "departure is \"9999-12-01\", not of the years 1900 to 9998",
+                "arrival is \"0000-12-01\", not of the years 1900 to 9998",
+                "from the arrival 2030-06-01 to the departure 2040-06-01 are more than 2200 nights",
+                "the departure 2030-06-01 is not after the arrival 2030-06-02",
+            ]
+        );
+        assert!(lines.is_empty());
     }
 
     #[test]
