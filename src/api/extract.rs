@@ -367,7 +367,7 @@ mod tests {
         let problem = parsed::<Priced>(br#"{"price":["5.00","EUR"]}"#).expect_err("a list");
         assert_eq!(problem.detail, "/price: must be an object, not a list");
         let problem = parsed::<Priced>(br#"[["5.00","EUR"]]"#).expect_err("a list");
-        assert_eq!(problem.detail, ": must be an object, not a list");
+        assert_eq!(problem.detail, "the request: must be an object, not a list");
         let read = parsed::<Priced>(br#"{"price":{"amount":"5.00","currency":"EUR"},"kind":"b"}"#);
         assert!(read.is_ok_and(|body| body.kind == Some(Choice::B)));
         let problem = parsed::<Priced>(br#"{"price":null,"kind":5}"#).expect_err("a number");

@@ -124,7 +124,10 @@ impl Problem {
     pub fn invalid_fields(errors: Vec<FieldError>) -> Self {
         let detail = errors.first().map_or_else(
             || "the request is not right".to_owned(),
-            |first| format!("{}: {}", first.pointer, first.message),
+            |first| match first.pointer.is_empty() {
+                true => format!("the request: {}", first.message),
+                false => format!("{}: {}", first.pointer, first.message),
+            },
         );
         Self {
             errors,
