@@ -25,8 +25,10 @@ use crate::behind::Behind;
 use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::intake::arrival::Arrival;
+use crate::messages;
 use crate::store::connection::{self, ConnectionRow};
 use crate::store::message::{self, Settled};
+use crate::store::transaction;
 
 pub use self::outcome::{IntakeOutcome, Recorded};
 
@@ -78,7 +80,35 @@ pub(crate) async fn take_from(
     };
     let logged = tracing::info_span!("intake", span.id = %span, channel.code = %row.channel,
         connection.code = row.code, topic = inbound.topic, message.id = %written.id);
-    arrival.finish(inbound).instrument(logged).await
+    async {
+        let outcome = arrival.finish(inbound).await?;
+        map_anew(distribution, behind, &outcome).await;
+        Ok(outcome)
+    }
+    .instrument(logged)
+    .await
+}
+
+/// A mapping may have been made while a message was read with the one before it: whoever made it
+/// found the message not waiting yet. So whoever let a message wait looks once more. Either of the
+/// two comes second and sees what the other wrote.
+async fn map_anew(distribution: &Distribution, behind: &Behind, outcome: &IntakeOutcome) {
+    if outcome.unmapped.is_empty() {
+        return;
+    }
+    for account in behind.accounts() {
+        let codes: Vec<_> = outcome
+            .unmapped
+            .iter()
+            .filter(|(of, _)| *of == account.id)
+            .map(|(_, code)| code)
+            .collect();
+        // What fails here waits in the database, and the timetable looks again.
+        if let Err(error) = messages::replay_known(distribution, account, &codes).await {
+            tracing::error!(account.id = %account.id, error = &error as &dyn std::error::Error,
+                "what a mapping knows by now was not read again");
+        }
+    }
 }
 
 /// Keeps what is no message of the dialect and will not be read, such as the beginning of an
@@ -106,7 +136,9 @@ pub(crate) async fn keep_unread(
         faults: &[fault],
         ..Settled::default()
     };
-    message::settle(&inner.pool, written.id, &settled).await?;
+    let mut tx = transaction::begin(&inner.pool).await?;
+    message::settle(&mut tx, written.id, &settled).await?;
+    transaction::commit(tx).await?;
     if is_cut {
         say::unreadable(distribution, row, &inbound.topic, written.id, why).await?;
     }
@@ -123,6 +155,16 @@ pub async fn replay(
     distribution: &Distribution,
     id: MessageId,
 ) -> Result<IntakeOutcome, DistributionError> {
+    let (behind, outcome) = replay_once(distribution, id).await?;
+    map_anew(distribution, &behind, &outcome).await;
+    Ok(outcome)
+}
+
+/// The same, and whoever asks looks himself whether a mapping was made meanwhile.
+pub(crate) async fn replay_once(
+    distribution: &Distribution,
+    id: MessageId,
+) -> Result<(Behind, IntakeOutcome), DistributionError> {
     let inner = &distribution.inner;
     let kept = message::load(&inner.pool, id)
         .await?
@@ -152,5 +194,6 @@ pub async fn replay(
     };
     let logged = tracing::info_span!("replay", span.id = %arrival.span, message.id = %id,
         channel.code = %row.channel, connection.code = row.code);
-    arrival.finish(inbound).instrument(logged).await
+    let outcome = arrival.finish(inbound).instrument(logged).await?;
+    Ok((behind, outcome))
 }

@@ -13,7 +13,7 @@ use crate::intake::say::unmapped_key;
 use crate::intake::{self, map, raw};
 use crate::notice::{self, Kind};
 use crate::store::message::{self, MessageRow};
-use crate::store::unmapped;
+use crate::store::{transaction, unmapped};
 
 pub use crate::store::unmapped::UnmappedCode;
 
@@ -146,8 +146,11 @@ pub async fn unmapped_codes(
     unmapped::list(&distribution.inner.pool, account).await
 }
 
-/// Mappings of an account changed: where a code that was missing is known now, what waits for it is
-/// read again. Says how many messages were.
+/// Mappings of an account changed: what waits for a code that is known now is read again. Says how
+/// many messages were.
+///
+/// What waits is what the database says to wait, and a code is listed for as long as a message
+/// waits for it: so it may be asked as often as one likes, and asking again cures what was missed.
 ///
 /// # Errors
 ///
@@ -157,34 +160,74 @@ pub async fn replay_mapped(
     account: &Account,
 ) -> Result<usize, DistributionError> {
     let inner = &distribution.inner;
-    let missing = unmapped::list(&inner.pool, account.id).await?;
     let (mappings, _) = catalog::mappings(&inner.ledger, account.id).await?;
-    let (found, _): (Vec<_>, Vec<_>) = missing
-        .into_iter()
-        .partition(|code| map::knows(&mappings, code));
-    if found.is_empty() {
-        return Ok(0);
-    }
-    let waiting = message::unmapped(&inner.pool, account.id).await?;
-    for id in &waiting {
-        intake::replay(distribution, *id).await?;
+    let mut replayed = 0;
+    for (id, codes) in message::unmapped(&inner.pool, account.id).await? {
+        let is_known = codes.iter().any(|code| map::knows(&mappings, code));
+        // Of what waited before the codes were kept with it they are not known.
+        if !is_known && !codes.is_empty() {
+            continue;
+        }
+        match intake::replay_once(distribution, id).await {
+            Ok(_) => replayed += 1,
+            Err(error @ DistributionError::UnknownMessage(_)) => {
+                tracing::error!(message.id = %id, error = &error as &dyn std::error::Error,
+                    "a message that waits for a mapping cannot be read again");
+            }
+            Err(error) => return Err(error),
+        }
     }
     // Only now: a crash in between reads them once more.
-    for code in &found {
-        unmapped::resolve(&inner.pool, account.id, code).await?;
-        notice::clear(distribution, Kind::Unmapped, &unmapped_key(account, code)).await?;
+    for code in unmapped::list(&inner.pool, account.id).await? {
+        if map::knows(&mappings, &code) && resolve(distribution, account, &code).await? {
+            notice::clear(distribution, Kind::Unmapped, &unmapped_key(account, &code)).await?;
+        }
     }
-    Ok(waiting.len())
+    Ok(replayed)
 }
 
-/// The same for every account that has unmapped codes.
+/// The same, where a mapping knows one of the codes by now.
+pub(crate) async fn replay_known(
+    distribution: &Distribution,
+    account: &Account,
+    codes: &[&UnmappedCode],
+) -> Result<(), DistributionError> {
+    if codes.is_empty() {
+        return Ok(());
+    }
+    let (mappings, _) = catalog::mappings(&distribution.inner.ledger, account.id).await?;
+    if codes.iter().any(|code| map::knows(&mappings, code)) {
+        replay_mapped(distribution, account).await?;
+    }
+    Ok(())
+}
+
+/// Strikes a code off the list unless a message waits for it; says whether it did.
+async fn resolve(
+    distribution: &Distribution,
+    account: &Account,
+    code: &UnmappedCode,
+) -> Result<bool, DistributionError> {
+    let mut tx = transaction::begin(&distribution.inner.pool).await?;
+    // First, so that a message that begins to wait is either seen or notes the code anew.
+    unmapped::hold(&mut tx, account.id, code).await?;
+    if message::waits_for(&mut tx, account.id, code).await? {
+        return Ok(false);
+    }
+    unmapped::resolve(&mut tx, account.id, code).await?;
+    transaction::commit(tx).await?;
+    Ok(true)
+}
+
+/// The same for every account of which something waits.
 ///
 /// # Errors
 ///
 /// Failures of the database.
 pub async fn replay_all_mapped(distribution: &Distribution) -> Result<usize, DistributionError> {
     let inner = &distribution.inner;
-    let waiting = unmapped::accounts(&inner.pool).await?;
+    let mut waiting = unmapped::accounts(&inner.pool).await?;
+    waiting.extend(message::accounts_that_wait(&inner.pool).await?);
     if waiting.is_empty() {
         return Ok(0);
     }

@@ -18,6 +18,7 @@ use crate::intake::record::{self, Outcome, Sorted, Work};
 use crate::intake::{map, raw, say};
 use crate::store::connection::ConnectionRow;
 use crate::store::message::{self, Settled};
+use crate::store::{transaction, unmapped};
 
 /// A message that is kept and not yet read.
 pub(super) struct Arrival<'a> {
@@ -54,8 +55,8 @@ impl Arrival<'_> {
         let mut faults = parsed.faults.clone();
         faults.extend(sorted.faults);
         let mut outcome = self.gather(&parsed, outcomes, sorted.receipts, faults);
-        self.settle(&parsed, &outcome, &sorted.named, sorted.is_unmapped)
-            .await?;
+        outcome.unmapped = sorted.unmapped.into_iter().collect();
+        self.settle(&parsed, &outcome, &sorted.named).await?;
         if parsed.is_unreadable {
             let why = first_reason(&outcome.faults);
             say::unreadable(
@@ -149,7 +150,6 @@ impl Arrival<'_> {
             };
             let mapped = map::map(report.clone(), &codes, self.received_at);
             if !mapped.unmapped.is_empty() {
-                sorted.is_unmapped = true;
                 say::unmapped(
                     self.distribution,
                     account,
@@ -157,6 +157,10 @@ impl Arrival<'_> {
                     &mapped.unmapped,
                 )
                 .await?;
+                let missing = mapped.unmapped.into_iter();
+                sorted
+                    .unmapped
+                    .extend(missing.map(|code| (account.id, code)));
             }
             sorted.name(account.id);
             sorted.work.push(Work {
@@ -234,6 +238,7 @@ impl Arrival<'_> {
             has_more: parsed.has_more,
             recorded,
             failed,
+            unmapped: Vec::new(),
             span: self.span,
         }
     }
@@ -243,7 +248,6 @@ impl Arrival<'_> {
         parsed: &Parsed,
         outcome: &IntakeOutcome,
         accounts: &[AccountId],
-        is_unmapped: bool,
     ) -> Result<(), DistributionError> {
         let mut named: Vec<String> = parsed
             .reports
@@ -277,10 +281,16 @@ impl Arrival<'_> {
             reports: parsed.reports.len(),
             named: &named,
             faults: &outcome.faults,
-            is_unmapped,
+            unmapped: &outcome.unmapped,
             trace: parsed.trace.as_deref(),
         };
-        message::settle(&self.distribution.inner.pool, self.message, &settled).await
+        // In one: what waits is never without its code, and no code goes while something waits.
+        let mut tx = transaction::begin(&self.distribution.inner.pool).await?;
+        message::settle(&mut tx, self.message, &settled).await?;
+        for (account, code) in &outcome.unmapped {
+            unmapped::meet(&mut tx, *account, code).await?;
+        }
+        transaction::commit(tx).await
     }
 }
 

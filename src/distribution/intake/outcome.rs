@@ -4,6 +4,8 @@ use keyrack_model::adapter::{ParseFault, Receipt};
 use keyrack_model::id::{AccountId, MessageId};
 use uuid::Uuid;
 
+use crate::store::unmapped::UnmappedCode;
+
 /// What became of a message.
 #[derive(Clone, Debug, Default)]
 pub struct IntakeOutcome {
@@ -22,6 +24,8 @@ pub struct IntakeOutcome {
     pub recorded: Vec<Recorded>,
     /// Reports that the ledger could not take.
     pub failed: usize,
+    /// Codes that no mapping knew when it was read, and of which account.
+    pub unmapped: Vec<(AccountId, UnmappedCode)>,
     /// The walk's id: logs and the raw message carry the same.
     pub span: Uuid,
 }

@@ -1,6 +1,7 @@
 //! Reports go to the ledger: side by side where they are strangers, one after the other where they
 //! speak of the same reservation, and begun in the order in which they were told.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyrack_ledger::command::{By, Receipt};
@@ -18,6 +19,7 @@ use uuid::Uuid;
 use crate::behind::Behind;
 use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::store::unmapped::UnmappedCode;
 
 /// A message's reports, sorted by what is to be done with them.
 #[derive(Default)]
@@ -28,7 +30,8 @@ pub(super) struct Sorted {
     pub(super) faults: Vec<ParseFault>,
     /// Accounts that are spoken of.
     pub(super) named: Vec<AccountId>,
-    pub(super) is_unmapped: bool,
+    /// Codes that no mapping knows.
+    pub(super) unmapped: BTreeSet<(AccountId, UnmappedCode)>,
 }
 
 impl Sorted {

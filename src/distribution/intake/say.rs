@@ -11,7 +11,7 @@ use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::notice::{self, About, Kind};
 use crate::store::connection::ConnectionRow;
-use crate::store::unmapped::{self, UnmappedCode};
+use crate::store::unmapped::UnmappedCode;
 
 /// A code that no mapping knows.
 pub(super) async fn unmapped(
@@ -21,7 +21,6 @@ pub(super) async fn unmapped(
     codes: &BTreeSet<UnmappedCode>,
 ) -> Result<(), DistributionError> {
     for code in codes {
-        unmapped::meet(&distribution.inner.pool, account.id, code).await?;
         let about = About {
             property: Some(account.property),
             account: Some(account.id),

@@ -3,12 +3,14 @@
 use jiff::Timestamp;
 use keyrack_model::adapter::ParseFault;
 use keyrack_model::id::{AccountId, ConnectionId, MessageId};
-use sqlx::PgPool;
+use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use crate::error::DistributionError;
 use crate::messages::Which;
+use crate::store::unmapped::UnmappedCode;
 
 /// A message before it is written: masked and packed.
 pub(crate) struct Kept<'a> {
@@ -113,21 +115,45 @@ pub(crate) struct Settled<'a> {
     pub(crate) reports: usize,
     pub(crate) named: &'a [String],
     pub(crate) faults: &'a [ParseFault],
-    pub(crate) is_unmapped: bool,
+    /// Codes that no mapping knows, and of which account.
+    pub(crate) unmapped: &'a [(AccountId, UnmappedCode)],
     pub(crate) trace: Option<&'a str>,
+}
+
+/// A code for which a message waits, as the row keeps it.
+#[derive(Debug, Serialize, Deserialize)]
+struct MissingCode {
+    account: i64,
+    room: String,
+    rate: String,
+}
+
+impl MissingCode {
+    fn of(account: AccountId, code: &UnmappedCode) -> Self {
+        Self {
+            account: account.0,
+            room: code.channel_room_code.clone(),
+            rate: code.channel_rate_code.clone(),
+        }
+    }
 }
 
 /// Writes what became of a message.
 pub(crate) async fn settle(
-    pool: &PgPool,
+    conn: &mut PgConnection,
     id: MessageId,
     settled: &Settled<'_>,
 ) -> Result<(), DistributionError> {
     let accounts: Vec<i64> = settled.accounts.iter().map(|account| account.0).collect();
+    let missing: Vec<MissingCode> = settled
+        .unmapped
+        .iter()
+        .map(|(account, code)| MissingCode::of(*account, code))
+        .collect();
     sqlx::query(
         "update channel_message
          set status = $2, account_ids = $3, reports = $4, named = $5, faults = $6,
-             is_unmapped = $7, trace = coalesce($8, trace)
+             is_unmapped = $7 <> '[]', unmapped_codes = $7, trace = coalesce($8, trace)
          where message_id = $1",
     )
     .bind(id.0)
@@ -136,9 +162,9 @@ pub(crate) async fn settle(
     .bind(i32::try_from(settled.reports).unwrap_or(i32::MAX))
     .bind(settled.named)
     .bind(Json(settled.faults))
-    .bind(settled.is_unmapped)
+    .bind(Json(missing))
     .bind(settled.trace)
-    .execute(pool)
+    .execute(conn)
     .await
     .map_err(DistributionError::while_doing("settling a raw message"))?;
     Ok(())
@@ -302,13 +328,14 @@ pub(crate) async fn list(
     Ok(rows.into_iter().map(MessageRow::from).collect())
 }
 
-/// Messages of an account that held codes without a mapping, in the order in which they came.
+/// Messages of an account that hold codes without a mapping, in the order in which they came, with
+/// those codes of the account. Empty where they are not known.
 pub(crate) async fn unmapped(
     pool: &PgPool,
     account: AccountId,
-) -> Result<Vec<MessageId>, DistributionError> {
-    let ids: Vec<i64> = sqlx::query_scalar(
-        "select message_id
+) -> Result<Vec<(MessageId, Vec<UnmappedCode>)>, DistributionError> {
+    let rows: Vec<(i64, Json<Vec<MissingCode>>)> = sqlx::query_as(
+        "select message_id, unmapped_codes
          from channel_message
          where is_unmapped and account_ids @> array[$1::bigint]
          order by coalesce(repeated_at, received_at), message_id",
@@ -317,7 +344,48 @@ pub(crate) async fn unmapped(
     .fetch_all(pool)
     .await
     .map_err(DistributionError::while_doing("finding unmapped messages"))?;
-    Ok(ids.into_iter().map(MessageId).collect())
+    let waiting = rows.into_iter().map(|(id, Json(codes))| {
+        let codes = codes.into_iter().filter(|code| code.account == account.0);
+        let codes = codes.map(|code| UnmappedCode {
+            channel_room_code: code.room,
+            channel_rate_code: code.rate,
+        });
+        (MessageId(id), codes.collect())
+    });
+    Ok(waiting.collect())
+}
+
+/// Whether a message waits for the code.
+pub(crate) async fn waits_for(
+    conn: &mut PgConnection,
+    account: AccountId,
+    code: &UnmappedCode,
+) -> Result<bool, DistributionError> {
+    sqlx::query_scalar(
+        "select exists (
+             select from channel_message
+             where is_unmapped and account_ids @> array[$1::bigint] and unmapped_codes @> $2)",
+    )
+    .bind(account.0)
+    .bind(Json([MissingCode::of(account, code)]))
+    .fetch_one(conn)
+    .await
+    .map_err(DistributionError::while_doing(
+        "looking what waits for a code",
+    ))
+}
+
+/// Accounts of which messages hold codes without a mapping.
+pub(crate) async fn accounts_that_wait(pool: &PgPool) -> Result<Vec<AccountId>, DistributionError> {
+    let ids: Vec<i64> = sqlx::query_scalar(
+        "select distinct unnest(account_ids) from channel_message where is_unmapped",
+    )
+    .fetch_all(pool)
+    .await
+    .map_err(DistributionError::while_doing(
+        "finding accounts with unmapped messages",
+    ))?;
+    Ok(ids.into_iter().map(AccountId).collect())
 }
 
 /// Those of the references of which a message tells that came after this one.

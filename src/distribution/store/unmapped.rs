@@ -1,7 +1,7 @@
 //! The table unmapped_code: codes of a channel that no mapping knows, while none does.
 
 use keyrack_model::id::AccountId;
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 
 use crate::error::DistributionError;
 
@@ -14,9 +14,9 @@ pub struct UnmappedCode {
     pub channel_rate_code: String,
 }
 
-/// Notes a code that was met.
+/// Notes a code that was met, in the transaction that says which message waits for it.
 pub(crate) async fn meet(
-    pool: &PgPool,
+    conn: &mut PgConnection,
     account: AccountId,
     code: &UnmappedCode,
 ) -> Result<(), DistributionError> {
@@ -30,7 +30,7 @@ pub(crate) async fn meet(
     .bind(account.0)
     .bind(&code.channel_room_code)
     .bind(&code.channel_rate_code)
-    .execute(pool)
+    .execute(conn)
     .await
     .map_err(DistributionError::while_doing("noting an unmapped code"))?;
     Ok(())
@@ -65,9 +65,29 @@ pub(crate) async fn accounts(pool: &PgPool) -> Result<Vec<AccountId>, Distributi
     Ok(ids.into_iter().map(AccountId).collect())
 }
 
-/// A mapping knows the code now.
+/// Keeps others from noting the code until the transaction ends.
+pub(crate) async fn hold(
+    conn: &mut PgConnection,
+    account: AccountId,
+    code: &UnmappedCode,
+) -> Result<(), DistributionError> {
+    sqlx::query(
+        "select from unmapped_code
+         where account_id = $1 and channel_room_code = $2 and channel_rate_code = $3
+         for update",
+    )
+    .bind(account.0)
+    .bind(&code.channel_room_code)
+    .bind(&code.channel_rate_code)
+    .execute(conn)
+    .await
+    .map_err(DistributionError::while_doing("holding an unmapped code"))?;
+    Ok(())
+}
+
+/// A mapping knows the code now, and nothing waits for it any more.
 pub(crate) async fn resolve(
-    pool: &PgPool,
+    conn: &mut PgConnection,
     account: AccountId,
     code: &UnmappedCode,
 ) -> Result<(), DistributionError> {
@@ -78,7 +98,7 @@ pub(crate) async fn resolve(
     .bind(account.0)
     .bind(&code.channel_room_code)
     .bind(&code.channel_rate_code)
-    .execute(pool)
+    .execute(conn)
     .await
     .map_err(DistributionError::while_doing(
         "forgetting an unmapped code",

@@ -149,3 +149,100 @@ async fn what_a_killed_daemon_had_kept_and_not_read_is_taken_up_again() {
         0
     );
 }
+
+/// Room types that the one reservation has, and the codes that are still listed.
+async fn rooms_and_codes(desk: &Desk) -> (Vec<Option<i64>>, usize) {
+    let rooms = desk.reservations().await.remove(0).2;
+    let codes = messages::unmapped_codes(&desk.distribution, desk.account.id);
+    (rooms, codes.await.unwrap().len())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mapping_that_is_made_while_a_guest_is_taken_in_maps_that_guest() {
+    let desk = Desk::open().await;
+    // Intake has read the mappings and stands before the ledger's table.
+    let mut door = desk.pool.begin().await.unwrap();
+    sqlx::query("lock table reservation in exclusive mode")
+        .execute(&mut *door)
+        .await
+        .unwrap();
+    let told = message(&[but(booking("R1"), "room", "DLX")]);
+    let (.., ()) = tokio::join!(desk.take(&told), async {
+        let waits = "select exists (select from pg_locks
+                     where relation = 'reservation'::regclass and not granted)";
+        while !sqlx::query_scalar::<_, bool>(waits)
+            .fetch_one(&desk.pool)
+            .await
+            .unwrap()
+        {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        let rooms = [("DBL", "double"), ("DLX", "double")];
+        map(&desk.ledger, &desk.account, &rooms).await;
+        let replayed = messages::replay_mapped(&desk.distribution, &desk.account).await;
+        assert_eq!(replayed.unwrap(), 0, "nothing waits yet");
+        door.commit().await.unwrap();
+    });
+    let (rooms, codes) = rooms_and_codes(&desk).await;
+    assert!(rooms.len() == 1 && rooms[0].is_some(), "{rooms:?}");
+    assert_eq!((codes, desk.sold().await), (0, vec![1, 1, 0]));
+    assert!(desk.notices().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_is_read_again_though_its_code_was_struck_off_the_list() {
+    for looks_by_itself in [false, true] {
+        let desk = Desk::open().await;
+        let told = message(&[but(booking("R1"), "room", "DLX")]);
+        desk.take(&told).await;
+        let rooms = [("DBL", "double"), ("DLX", "double")];
+        map(&desk.ledger, &desk.account, &rooms).await;
+        // As a daemon of an earlier version left it, which kept no codes with the message.
+        sqlx::query("delete from unmapped_code")
+            .execute(&desk.pool)
+            .await
+            .unwrap();
+        sqlx::query("update channel_message set unmapped_codes = '[]'")
+            .execute(&desk.pool)
+            .await
+            .unwrap();
+        let replayed = match looks_by_itself {
+            true => messages::replay_all_mapped(&desk.distribution).await,
+            false => messages::replay_mapped(&desk.distribution, &desk.account).await,
+        };
+        assert_eq!(replayed.unwrap(), 1);
+        let (rooms, codes) = rooms_and_codes(&desk).await;
+        assert!(rooms[0].is_some() && codes == 0, "{rooms:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_stays_listed_while_a_message_waits_for_it() {
+    let desk = Desk::open().await;
+    let mixed = [
+        but(booking("R1"), "room", "DLX"),
+        but(booking("R2"), "room", "SUI"),
+    ];
+    desk.take(&message(&mixed)).await;
+    map(
+        &desk.ledger,
+        &desk.account,
+        &[("DBL", "double"), ("DLX", "double")],
+    )
+    .await;
+    assert_eq!(
+        messages::replay_all_mapped(&desk.distribution)
+            .await
+            .unwrap(),
+        1
+    );
+    // The other one waits on, and is not read over and over.
+    assert_eq!(
+        messages::replay_all_mapped(&desk.distribution)
+            .await
+            .unwrap(),
+        0
+    );
+    let (rooms, codes) = rooms_and_codes(&desk).await;
+    assert!(rooms[0].is_some() && codes == 1, "{rooms:?}");
+}
