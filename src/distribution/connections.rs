@@ -239,6 +239,7 @@ pub async fn test(
             return Ok(Verdict::of(Outcome::Unauthenticated, why));
         }
         Err(DistributionError::Transport(error)) => return Ok(unreachable_now(&error)),
+        Err(error @ DistributionError::Unreachable(_)) => return Ok(not_now(error.to_string())),
         Err(error) => return Err(error),
     };
     converse(distribution, &login, hotel_codes).await
@@ -277,10 +278,14 @@ async fn converse(
 }
 
 fn unreachable_now(error: &crate::transport::TransportError) -> Verdict {
+    not_now(DistributionError::Unreachable(error.to_string()).to_string())
+}
+
+fn not_now(why: String) -> Verdict {
     let later = Outcome::Later {
         after_seconds: None,
     };
-    Verdict::of(later, error.to_string())
+    Verdict::of(later, why)
 }
 
 /// What an adapter may know of a login.

@@ -44,6 +44,9 @@ pub enum DistributionError {
     /// Signing in did not succeed; the channel's words.
     #[error("signing in failed: {0}")]
     SignIn(String),
+    /// Signing in did not even begin: nobody answered just now; the network's words.
+    #[error("the channel could not be reached: {0}")]
+    Unreachable(String),
     /// The engine is stopping.
     #[error("the engine is stopping")]
     Stopping,

@@ -196,11 +196,18 @@ impl Feed {
         store::push_health::resync_all(&mut tx).await?;
         store::feed::save(&mut tx, &place).await?;
         transaction::commit(tx).await?;
-        tracing::warn!(
-            accounts = bells.len(),
-            is_restored,
-            "reading at the end of the ledger, every account is told everything"
-        );
+        if is_restored {
+            tracing::warn!(
+                accounts = bells.len(),
+                "on another cluster, reading at the end of the ledger, every account is told \
+                 everything"
+            );
+        } else {
+            tracing::info!(
+                accounts = bells.len(),
+                "reading begins at the end of the ledger"
+            );
+        }
         self.left_at = Some(place);
         if is_restored {
             let text = "The database lies on another cluster than before: restored or moved. \

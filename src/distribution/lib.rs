@@ -24,6 +24,7 @@ pub mod poll;
 pub mod push;
 pub mod resync;
 pub mod seal;
+pub mod sealed;
 pub mod settings;
 mod sign_in;
 mod store;

@@ -114,7 +114,6 @@ pub async fn raise(
     text: &str,
 ) -> Result<(), DistributionError> {
     metrics::counter!("notice_raised_total", "kind" => kind.as_str()).increment(1);
-    tracing::warn!(notice.kind = kind.as_str(), notice.key = key, "{text}");
     let raised = Raised {
         kind: kind.as_str(),
         key,
@@ -122,7 +121,16 @@ pub async fn raise(
         account: about.account,
         text,
     };
-    notice::raise(&distribution.inner.pool, &raised).await?;
+    // What stands already and happens again is no news.
+    match notice::raise(&distribution.inner.pool, &raised).await? {
+        1 => tracing::warn!(notice.kind = kind.as_str(), notice.key = key, "{text}"),
+        times => tracing::info!(
+            notice.kind = kind.as_str(),
+            notice.key = key,
+            times,
+            "{text}"
+        ),
+    }
     distribution.inner.wakes.notices.notify_one();
     Ok(())
 }

@@ -48,6 +48,8 @@ pub enum Purpose {
     Learned,
     /// The signing secret of a webhook.
     Webhook,
+    /// A word that shows whose key it is.
+    Probe,
 }
 
 impl Seal {
@@ -117,6 +119,7 @@ impl Purpose {
             Self::Credentials => b"keyrack.credentials",
             Self::Learned => b"keyrack.learned",
             Self::Webhook => b"keyrack.webhook",
+            Self::Probe => b"keyrack.probe",
         }
     }
 }

@@ -42,6 +42,8 @@ struct Failure {
     until: Instant,
     /// With the login of this version of the connection.
     version: i64,
+    /// Nobody answered: that says nothing about the login.
+    is_unreachable: bool,
     why: String,
 }
 
@@ -84,7 +86,11 @@ pub(crate) async fn renew(
         && Instant::now() < failure.until
         && login.row.version == failure.version
     {
-        return Err(DistributionError::SignIn(failure.why.clone()));
+        let why = failure.why.clone();
+        return Err(match failure.is_unreachable {
+            true => DistributionError::Unreachable(why),
+            false => DistributionError::SignIn(why),
+        });
     }
     let learned = match converse(distribution, &login).await {
         Ok(learned) => learned,
@@ -92,7 +98,11 @@ pub(crate) async fn renew(
             *failure = Some(Failure {
                 until: Instant::now() + FAILURE_REST,
                 version: login.row.version,
-                why: error.to_string(),
+                is_unreachable: matches!(error, DistributionError::Transport(_)),
+                why: match &error {
+                    DistributionError::SignIn(why) => why.clone(),
+                    error => error.to_string(),
+                },
             });
             return Err(error);
         }

@@ -17,6 +17,7 @@ use crate::connections::PutRefusal;
 use crate::error::DistributionError;
 use crate::feed::events;
 use crate::handle::Distribution;
+use crate::notice::{self, About, Kind};
 use crate::push::backoff::due_after_ms;
 use crate::seal::{Purpose, Seal};
 use crate::store::clock;
@@ -109,14 +110,40 @@ async fn deliver(
         Tried::Failed => "failed",
     };
     metrics::counter!("webhook_deliveries_total", "outcome" => outcome).increment(1);
-    if tried == Tried::Failed {
-        tracing::warn!(
-            webhook.code = webhook.code,
-            webhook.delivery = delivery.id,
-            "a webhook delivery was given up"
-        );
+    match tried {
+        Tried::Delivered => {
+            notice::clear(distribution, Kind::House, &given_up_key(&webhook.code)).await?;
+        }
+        Tried::Again(_) => {}
+        Tried::Failed => {
+            let why = why.as_deref().unwrap_or("no reason is known");
+            say_given_up(distribution, webhook, delivery, why).await?;
+        }
     }
     webhook_delivery::tried(&inner.pool, delivery.id, &tried, status, why.as_deref()).await
+}
+
+/// One notice a webhook, however many of its deliveries are given up.
+async fn say_given_up(
+    distribution: &Distribution,
+    webhook: &WebhookRow,
+    delivery: &Delivery,
+    why: &str,
+) -> Result<(), DistributionError> {
+    let (code, id) = (&webhook.code, delivery.id);
+    let text = format!(
+        "Deliveries of the webhook {code} are given up, the last of them {id}: {why}. Change its \
+         address or remove it; what was given up can be replayed."
+    );
+    let about = About {
+        property: webhook.property,
+        account: None,
+    };
+    notice::raise(distribution, Kind::House, &given_up_key(code), about, &text).await
+}
+
+fn given_up_key(code: &str) -> String {
+    format!("webhook:{code}")
 }
 
 /// Once more after a while, or never again.
@@ -305,7 +332,9 @@ pub async fn list(distribution: &Distribution) -> Result<Vec<WebhookView>, Distr
 ///
 /// Failures of the database.
 pub async fn remove(distribution: &Distribution, code: &str) -> Result<bool, DistributionError> {
-    webhook::remove(&distribution.inner.pool, code).await
+    let is_gone = webhook::remove(&distribution.inner.pool, code).await?;
+    notice::clear(distribution, Kind::House, &given_up_key(code)).await?;
+    Ok(is_gone)
 }
 
 /// A delivery as it is shown.

@@ -1,9 +1,15 @@
 //! Replays the ledger against the sums: every number is proved, or the difference named.
 
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
 use keyrack_model::id::PropertyId;
 use keyrack_model::stay::StayDate;
 use serde::Serialize;
 
+use crate::catalog::Property;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::store::verify::{self as store, Unproven, UnprovenReservation};
@@ -38,6 +44,50 @@ pub async fn verify(
     ledger: &Ledger,
     property: Option<PropertyId>,
 ) -> Result<Verification, LedgerError> {
+    verify_all(ledger, property, &AtomicI32::new(0)).await
+}
+
+/// The same for all, given up at once when `stopped` ends: then `None`. What the database is doing
+/// for it is ended there too, since that alone may take minutes.
+pub async fn verify_until(
+    ledger: &Ledger,
+    stopped: impl Future<Output = ()>,
+) -> Result<Option<Verification>, LedgerError> {
+    let backend = AtomicI32::new(0);
+    let mut work = pin!(verify_all(ledger, None, &backend));
+    tokio::select! {
+        verified = &mut work => return verified.map(Some),
+        () = stopped => {}
+    }
+    loop {
+        // Again and again: between two questions there is nothing to interrupt.
+        let at = backend.load(Ordering::Relaxed);
+        if at == 0 {
+            return Ok(None);
+        }
+        tokio::select! {
+            _ = &mut work => return Ok(None),
+            interrupted = interrupt(ledger, at) => interrupted?,
+        }
+    }
+}
+
+async fn interrupt(ledger: &Ledger, backend: i32) -> Result<(), LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::interrupt(&mut conn, backend).await?;
+    drop(conn);
+    tokio::time::sleep(INTERRUPT_PAUSE).await;
+    Ok(())
+}
+
+const INTERRUPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// `backend` says which process of the server is at work on a property; 0 is none.
+async fn verify_all(
+    ledger: &Ledger,
+    property: Option<PropertyId>,
+    backend: &AtomicI32,
+) -> Result<Verification, LedgerError> {
     let mut verification = Verification::default();
     let mut after = None;
     loop {
@@ -49,7 +99,8 @@ pub async fn verify(
         drop(conn);
         after = page.last().map(|property| property.id);
         for property in &page {
-            one(ledger, property.id, &property.code, &mut verification).await?;
+            one(ledger, property, &mut verification, backend).await?;
+            backend.store(0, Ordering::Relaxed);
         }
         if property.is_some() || after.is_none() {
             return Ok(verification);
@@ -61,13 +112,15 @@ const PROPERTIES_PER_PAGE: u32 = 200;
 
 async fn one(
     ledger: &Ledger,
-    id: PropertyId,
-    code: &str,
+    property: &Property,
     verification: &mut Verification,
+    backend: &AtomicI32,
 ) -> Result<(), LedgerError> {
+    let (id, code) = (property.id, property.code.as_str());
     let mut tx = connection::begin(ledger).await?;
     store::one_snapshot(&mut tx).await?;
     store::without_time_limit(&mut tx).await?;
+    backend.store(store::backend(&mut tx).await?, Ordering::Relaxed);
     let (nights, reservations) = store::counts(&mut tx, id).await?;
     verification.nights += u64::try_from(nights).unwrap_or(0);
     verification.reservations += u64::try_from(reservations).unwrap_or(0);

@@ -107,7 +107,7 @@ pub(crate) fn body(event: &Event, property_code: &str, known: Option<&Known>) ->
             let told = status_told(event.name).map(str::to_owned);
             body["reservation"] = json!({
                 "id": id.to_string(),
-                "number": known.map(|known| known.number),
+                "number": known.map(|known| known.number.to_string()),
                 "status": told.or_else(|| known.map(|known| known.status.clone())),
                 "version": version.or_else(|| known.map(|known| known.version)),
             });
@@ -182,7 +182,7 @@ mod tests {
         };
         let body = body(&event, "seehof", Some(&known));
         let read: serde_json::Value = serde_json::from_str(&body).expect("JSON");
-        assert_eq!(read["reservation"]["number"], 1001);
+        assert_eq!(read["reservation"]["number"], "1001");
         assert_eq!(read["reservation"]["status"], "cancelled");
         assert_eq!(read["reservation"]["version"], 3);
         assert_eq!(read["id"], "12-34");

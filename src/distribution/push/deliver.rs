@@ -87,7 +87,12 @@ async fn work(
             empty => match sign_in::login(distribution, listener.account.connection).await {
                 Ok(login) => empty.insert(login),
                 Err(error) => {
-                    fail(distribution, turn, "unauthenticated", error.chain()).await?;
+                    use DistributionError::{Transport, Unreachable};
+                    let outcome = match error {
+                        Transport(_) | Unreachable(_) => "later",
+                        _ => "unauthenticated",
+                    };
+                    fail(distribution, turn, outcome, error.chain()).await?;
                     return Ok(Release::default());
                 }
             },

@@ -15,6 +15,7 @@ pub(crate) mod push_attempt;
 pub(crate) mod push_health;
 pub(crate) mod push_state;
 pub(crate) mod retired_code;
+pub(crate) mod sealed;
 pub(crate) mod told;
 pub(crate) mod told_history;
 pub(crate) mod transaction;

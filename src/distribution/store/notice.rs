@@ -15,9 +15,10 @@ pub(crate) struct Raised<'a> {
     pub(crate) text: &'a str,
 }
 
-/// Raises a notice: one that is there counts up, and is mailed again only after a day.
-pub(crate) async fn raise(pool: &PgPool, raised: &Raised<'_>) -> Result<(), DistributionError> {
-    sqlx::query(
+/// Raises a notice: one that is there counts up, and is mailed again only after a day. Says how
+/// often it was raised.
+pub(crate) async fn raise(pool: &PgPool, raised: &Raised<'_>) -> Result<i32, DistributionError> {
+    sqlx::query_scalar(
         "insert into notice as known (kind, key, property_id, account_id, text, raised_at,
              last_raised_at, due_at)
          values ($1, $2, $3, $4, $5, ledger_now(), ledger_now(), ledger_now())
@@ -28,17 +29,17 @@ pub(crate) async fn raise(pool: &PgPool, raised: &Raised<'_>) -> Result<(), Dist
              attempt = case when known.sent_at < ledger_now() - interval '1 day'
                  then 0 else known.attempt end,
              sent_at = case when known.sent_at < ledger_now() - interval '1 day'
-                 then null else known.sent_at end",
+                 then null else known.sent_at end
+         returning times",
     )
     .bind(raised.kind)
     .bind(raised.key)
     .bind(raised.property.map(|property| property.0))
     .bind(raised.account.map(|account| account.0))
     .bind(raised.text)
-    .execute(pool)
+    .fetch_one(pool)
     .await
-    .map_err(DistributionError::while_doing("raising a notice"))?;
-    Ok(())
+    .map_err(DistributionError::while_doing("raising a notice"))
 }
 
 /// The trouble is over: the next time it is mailed at once.

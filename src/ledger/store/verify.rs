@@ -15,6 +15,24 @@ pub(crate) struct Unproven {
     pub present: Vec<i64>,
 }
 
+/// Which of the server's processes works for this connection.
+pub(crate) async fn backend(conn: &mut PgConnection) -> Result<i32, LedgerError> {
+    sqlx::query_scalar("select pg_backend_pid()")
+        .fetch_one(conn)
+        .await
+        .map_err(LedgerError::while_doing("asking who works for us"))
+}
+
+/// Ends what a process of the server is doing; nothing where it does nothing.
+pub(crate) async fn interrupt(conn: &mut PgConnection, backend: i32) -> Result<(), LedgerError> {
+    sqlx::query("select pg_cancel_backend($1)")
+        .bind(backend)
+        .execute(conn)
+        .await
+        .map_err(LedgerError::while_doing("ending a verification"))?;
+    Ok(())
+}
+
 /// Nights whose counts the entries do not prove: physical, out of order, overbooking limit, held,
 /// sold, and oversold by its rule.
 pub(crate) async fn nights(

@@ -1,6 +1,8 @@
 //! Connections: what is kept of a login, and what is never given back.
 
 use keyrack_distribution::connections::{self, ConnectionSetup, Credentials, PutRefusal};
+use keyrack_distribution::seal::Seal;
+use keyrack_distribution::sealed;
 use keyrack_model::adapter::Outcome;
 use keyrack_model::id::ChannelCode;
 use secrecy::SecretString;
@@ -167,4 +169,29 @@ async fn a_test_says_what_stands_in_the_way() {
         .await
         .unwrap();
     assert!(matches!(silent.outcome, Outcome::Later { .. }));
+    // Asked again while nobody tries: it is still the network, and not the login.
+    let again = connections::test(&desk.distribution, known.id, &hotels)
+        .await
+        .unwrap();
+    assert!(matches!(again.outcome, Outcome::Later { .. }), "{again:?}");
+    let why = again.why.unwrap();
+    assert!(why.contains("could not be reached"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_key_seals_the_database_and_another_does_not_fit() {
+    let desk = Desk::open().await;
+    let pool = &desk.pool;
+    let key = |byte: &str| Seal::new(&SecretString::from(byte.repeat(32))).unwrap();
+    let (first, other) = (key("07"), key("08"));
+    // As an earlier version left it: only a login shows the key.
+    assert!(!sealed::fits(pool, &other).await.unwrap());
+    assert!(!sealed::is_sealed(pool).await.unwrap());
+    assert!(sealed::fits(pool, &first).await.unwrap());
+    assert!(sealed::is_sealed(pool).await.unwrap());
+    assert!(!sealed::fits(pool, &other).await.unwrap());
+    assert!(sealed::fits(pool, &first).await.unwrap());
+    sealed::give_up(pool, &other).await.unwrap();
+    assert!(sealed::fits(pool, &other).await.unwrap());
+    assert!(!sealed::fits(pool, &first).await.unwrap());
 }

@@ -259,3 +259,27 @@ async fn the_proof_names_what_was_spoilt() {
         hotel.proven().await;
     }
 }
+
+#[tokio::test]
+async fn a_verification_is_given_up_at_once_when_the_house_closes() {
+    let hotel = Hotel::open().await;
+    let dbl = hotel.room_type("dbl", room_type("Double", 2)).await;
+    sell(&hotel, dbl, stay(3, 5), 1).await;
+    let whole = verify::verify_until(&hotel.ledger, std::future::pending()).await;
+    assert_eq!(whole.expect("no failure").expect("it ended").nights, 30);
+    // It waits in the database for something that does not come.
+    let mut door = hotel.pool.begin().await.expect("a transaction");
+    sqlx::query("lock table night in access exclusive mode")
+        .execute(&mut *door)
+        .await
+        .expect("the lock");
+    let begun = std::time::Instant::now();
+    let stopped = tokio::time::sleep(std::time::Duration::from_millis(200));
+    let verified = verify::verify_until(&hotel.ledger, stopped).await;
+    assert!(verified.expect("no failure").is_none());
+    assert!(begun.elapsed() < std::time::Duration::from_secs(2));
+    // And nobody is left behind in it.
+    hotel.ledger.close().await;
+    assert!(begun.elapsed() < std::time::Duration::from_secs(3));
+    door.rollback().await.expect("the lock is free");
+}
