@@ -94,6 +94,13 @@ pub async fn find(ledger: &Ledger, key: &str) -> Result<Option<ApiKey>, LedgerEr
     equal.map(ApiKey::try_from).transpose()
 }
 
+/// The hashes of all keys that are not revoked, as [`find`] hashes a text (SHA-256).
+pub async fn hashes(ledger: &Ledger) -> Result<Vec<Vec<u8>>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let rows = store::list(&mut conn).await?;
+    Ok(rows.into_iter().map(|row| row.hash).collect())
+}
+
 /// All keys that are not revoked, without their secrets.
 pub async fn list(ledger: &Ledger) -> Result<Vec<ApiKey>, LedgerError> {
     let mut conn = connection::reader(ledger).await?;

@@ -388,3 +388,21 @@ async fn one_of_many_callers_asks_who_a_key_is() {
     }
     assert!(guesses.contains(&"rate_limited".to_owned()), "{guesses:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_guesses_keys_keeps_nobody_out_who_has_one() {
+    let settings = Settings {
+        key_lookups_per_second: NonZeroU32::new(1).expect("not 0"),
+        // Every good key is looked up anew.
+        key_cache_seconds: 0,
+        ..Settings::default()
+    };
+    let app = App::with(settings).await;
+    for at in 0..20 {
+        let ask = app.ask(Method::GET, "/v1/properties");
+        let guess = ask.key(&format!("kr_guess{at}")).send().await;
+        assert!([401, 429].contains(&guess.status.as_u16()), "{guess:?}");
+        let good = app.read("/v1/properties").await;
+        assert_eq!(good.status, 200, "after {at} guesses: {good:?}");
+    }
+}
