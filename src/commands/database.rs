@@ -38,6 +38,24 @@ impl Database {
         }
     }
 
+    /// The database of a command that looks at what is there: as [`Database::for_command`], but it
+    /// makes none where there is none.
+    pub async fn that_is_there(config: &Config) -> Result<Self> {
+        let settings = private(config);
+        if Self::given(config)?.is_none()
+            && keyrack_embedded::attach(&settings).await?.is_none()
+            && !keyrack_embedded::is_made(&settings)?
+        {
+            let folder = config.data_folder();
+            bail!(
+                "there is no database in {}: give --data-dir or DATABASE_URL of the daemon, or \
+                 make one with `keyrack serve` or `keyrack migrate`",
+                folder.display()
+            );
+        }
+        Self::for_command(config).await
+    }
+
     /// The database of a command beside the daemon: the given one, else the private server of a
     /// running keyrack, else the same server started for as long as the command works.
     pub async fn for_command(config: &Config) -> Result<Self> {

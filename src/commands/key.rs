@@ -72,7 +72,7 @@ pub async fn key(arguments: &KeyArguments) -> Result<()> {
         What::List { place } | What::Revoke { place, .. } => place,
     };
     let config = place.config()?;
-    let database = Database::for_command(&config).await?;
+    let database = Database::that_is_there(&config).await?;
     let ledger = open_ledger(&config, &database).await?;
     let done = match &arguments.what {
         What::Create(arguments) => create(&ledger, arguments).await,

@@ -47,6 +47,28 @@ pub fn find(config: &Config) -> Result<Option<Seal>> {
     Ok(Some(seal))
 }
 
+/// Which key is meant, for people.
+pub fn whence(config: &Config) -> String {
+    if config.secrets.seal_key.expose_secret().is_empty() {
+        format!("the seal key in {}", place(&config.data_folder()).display())
+    } else {
+        "secrets.seal_key of the configuration".to_owned()
+    }
+}
+
+/// What to do where a database is sealed with another key.
+pub fn wrong(config: &Config, database: &str) -> String {
+    let file = place(&config.data_folder());
+    format!(
+        "{} does not open what is sealed in {database}: another key sealed it. Give this daemon \
+         the key of the first one: its seal.key as {}, or the same secrets.seal_key. Where that \
+         key is lost, start once with --give-up-sealed and put the login of every connection and \
+         the secret of every webhook anew",
+        whence(config),
+        file.display()
+    )
+}
+
 fn place(folder: &Path) -> PathBuf {
     folder.join("seal.key")
 }

@@ -3,14 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
+use keyrack_distribution::sealed;
 use keyrack_ledger::keys;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::database::Database;
 use crate::place::Place;
-use crate::startup::Application;
+use crate::startup::{self, Application};
 use crate::{say, seal_key, signal, telemetry};
 
 /// Arguments of `keyrack serve`.
@@ -19,6 +20,10 @@ pub struct ServeArguments {
     /// Address and port to listen on, in place of the configuration's.
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
+    /// The key that sealed this database is lost: from now on the present one does, and logins and
+    /// webhook secrets must be put anew.
+    #[arg(long)]
+    give_up_sealed: bool,
     #[command(flatten)]
     place: Place,
 }
@@ -40,7 +45,24 @@ pub async fn serve(arguments: &ServeArguments) -> Result<()> {
     if database.is_kept() {
         say::line(&format!("No DATABASE_URL: keeping {}.", database.place()));
     }
+    let sealing = startup::engine_pool(&config, &database);
+    // Not made where another one is needed: the first key that asks seals the database.
+    if !arguments.give_up_sealed
+        && seal_key::find(&config)?.is_none()
+        && sealed::is_sealed(&sealing).await?
+    {
+        bail!(seal_key::wrong(&config, database.place()));
+    }
     let (seal, made) = seal_key::open(&config)?;
+    if arguments.give_up_sealed {
+        startup::open_ledger(&config, &database)
+            .await?
+            .close()
+            .await;
+        sealed::give_up(&sealing, &seal).await?;
+        tracing::warn!("what another key sealed is given up: put logins and webhook secrets anew");
+    }
+    sealing.close().await;
     if let Some(path) = made {
         let path = path.display();
         say::line(&format!(

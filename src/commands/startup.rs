@@ -11,7 +11,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use axum::Router;
 use jiff::Timestamp;
 use keyrack_api::serve::serve;
@@ -19,6 +19,7 @@ use keyrack_api::state::{ApiState, Outside};
 use keyrack_distribution::Distribution;
 use keyrack_distribution::channels::Channels;
 use keyrack_distribution::seal::Seal;
+use keyrack_distribution::sealed;
 use keyrack_ledger::handle::Ledger;
 use keyrack_ledger::keys;
 use secrecy::ExposeSecret as _;
@@ -30,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::database::Database;
-use crate::gauges;
+use crate::{gauges, seal_key};
 
 /// The metrics of the process as Prometheus text.
 pub type Metrics = Box<dyn Fn() -> String + Send + Sync>;
@@ -68,6 +69,9 @@ impl Application {
                 .context("making the bootstrap key known")?;
         }
         let pool = engine_pool(config, &database);
+        if !sealed::fits(&pool, &seal).await? {
+            bail!(seal_key::wrong(config, database.place()));
+        }
         let channels = Channels::new(keyrack_adapters::all());
         let distribution = Distribution::start(
             ledger.clone(),
@@ -181,7 +185,8 @@ pub fn assemble_engine(
         .context("putting the engine together")
 }
 
-fn engine_pool(config: &Config, database: &Database) -> PgPool {
+/// Connections for the engine's own tables.
+pub(crate) fn engine_pool(config: &Config, database: &Database) -> PgPool {
     PgPoolOptions::new()
         .max_connections(config.distribution.database_connections)
         .acquire_timeout(Duration::from_secs(10))

@@ -27,7 +27,7 @@ pub struct VerifyArguments {
 /// Proves every number; says whether all could be proved.
 pub async fn verify(arguments: &VerifyArguments) -> Result<bool> {
     let config = arguments.place.config()?;
-    let database = Database::for_command(&config).await?;
+    let database = Database::that_is_there(&config).await?;
     let ledger = open_ledger(&config, &database).await?;
     let verified = prove(&ledger, arguments.property.as_deref()).await;
     ledger.close().await;

@@ -58,7 +58,15 @@ async fn show(
     };
     let property = ask.ok().and_then(|Query(ask)| ask.property);
     match board::load(&console.distribution, &key, property.as_deref()).await {
-        Ok(board) => sent(StatusCode::OK, page::board(&board)),
+        Ok(board) => {
+            // A house without any property is no mistake of who asks.
+            let is_missing = property.is_some() && board.house.is_none();
+            let status = match is_missing {
+                true => StatusCode::NOT_FOUND,
+                false => StatusCode::OK,
+            };
+            sent(status, page::board(&board))
+        }
         Err(error) => failed(&error),
     }
 }

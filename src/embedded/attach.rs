@@ -20,6 +20,13 @@ pub async fn attach(settings: &Settings) -> Result<Option<PgConnectOptions>, Emb
     blocking(move || look(&state)).await
 }
 
+/// Whether a cluster was ever made there. Looks and touches nothing; where it may not look, the
+/// answer is yes.
+pub fn is_made(settings: &Settings) -> Result<bool, EmbeddedError> {
+    let state = State::at(&settings.state_dir)?;
+    Ok(state.data.try_exists().unwrap_or(true))
+}
+
 fn look(state: &State) -> Result<Option<PgConnectOptions>, EmbeddedError> {
     let started = Instant::now();
     loop {

@@ -35,7 +35,7 @@ mod socket;
 mod state;
 mod testing;
 
-pub use attach::attach;
+pub use attach::{attach, is_made};
 pub use error::EmbeddedError;
 pub use folders::{default_state_dir, temporary_state_dir};
 pub use server::Server;

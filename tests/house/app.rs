@@ -36,6 +36,7 @@ pub struct TestApp {
     today: Date,
     stop: CancellationToken,
     running: JoinHandle<anyhow::Result<()>>,
+    seal: Seal,
     // Last: dropped when nobody is connected any more.
     database: TestDatabase,
 }
@@ -86,7 +87,7 @@ impl TestApp {
         let seal = Seal::new(&Seal::fresh_key()).expect("a fresh key is a key");
         let at = Database::at(database.options());
         let metrics = Box::new(String::new);
-        let application = Application::build(&config, at, seal, metrics)
+        let application = Application::build(&config, at, seal.clone(), metrics)
             .await
             .expect("the daemon is built");
         let (url, ledger) = (application.url(), application.ledger().clone());
@@ -105,6 +106,7 @@ impl TestApp {
             running: tokio::spawn(application.run_until_stopped(stop.clone())),
             stop,
             database,
+            seal,
         }
     }
 
@@ -128,8 +130,8 @@ impl TestApp {
     pub async fn second_daemon(&self, property: &str) -> Client {
         let mut config = Config::compiled_in().expect("the manual is a configuration");
         config.listen = ([127, 0, 0, 1], 0).into();
-        let seal = Seal::new(&Seal::fresh_key()).expect("a fresh key is a key");
         let at = Database::at(self.database.options());
+        let seal = self.seal.clone();
         let application = Application::build(&config, at, seal, Box::new(String::new))
             .await
             .expect("the second daemon is built");

@@ -147,3 +147,27 @@ async fn an_unknown_key_of_the_configuration_is_refused_by_name() {
     assert_eq!(called.status, 1);
     assert!(called.err.contains("ledger.lanes"), "{}", called.err);
 }
+
+#[tokio::test]
+async fn who_only_looks_makes_no_database() {
+    let folder = std::env::temp_dir().join(format!("keyrack-nowhere-{}", std::process::id()));
+    let data_dir = folder.to_str().unwrap();
+    let sold = Paper::of("sold.csv", "account,reference\n");
+    for command in [
+        &["verify"][..],
+        &["doctor"],
+        &["key", "list"],
+        &["key", "revoke", "1"],
+        &["key", "create", "--role", "admin"],
+    ] {
+        let called = keyrack(&[command, &["--data-dir", data_dir]].concat(), &[]).await;
+        let said = format!("{}{}", called.out, called.err);
+        assert_eq!(called.status, 1, "{command:?}: {said}");
+        let why = format!("there is no database in {data_dir}");
+        assert!(said.contains(&why), "{command:?}: {said}");
+        assert!(!folder.exists(), "{command:?} made it");
+    }
+    let import = ["import", sold.path(), "--data-dir", data_dir];
+    assert_eq!(keyrack(&import, &[]).await.status, 1);
+    assert!(!folder.exists(), "import made it");
+}

@@ -110,3 +110,34 @@ async fn the_doctor_says_what_to_do_about_each_finding() {
     );
     app.end().await;
 }
+
+#[tokio::test]
+async fn a_second_daemon_with_another_seal_key_does_not_start() {
+    let app = TestApp::start().await;
+    let folder = std::env::temp_dir().join(format!("keyrack-second-{}", std::process::id()));
+    let url = app.database_url();
+    let other = "07".repeat(32);
+    let serve = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--data-dir",
+        folder.to_str().unwrap(),
+    ];
+    let configured = [
+        ("DATABASE_URL", url.as_str()),
+        ("KEYRACK__SECRETS__SEAL_KEY", other.as_str()),
+    ];
+    for (environment, whence) in [
+        (&configured[..], "secrets.seal_key"),
+        (&configured[..1], "seal.key"),
+    ] {
+        let called = keyrack(&serve, environment).await;
+        assert_eq!(called.status, 1, "{}", called.out);
+        for word in [whence, "does not open", "--give-up-sealed"] {
+            assert!(called.err.contains(word), "{word}: {}", called.err);
+        }
+    }
+    assert!(!folder.exists(), "no key is made that would be wrong");
+    app.end().await;
+}

@@ -60,7 +60,7 @@ fn configuration(config: &Config) -> Vec<Finding> {
 }
 
 async fn look(config: &Config, found: &mut Vec<Finding>) -> Result<()> {
-    let database = Database::for_command(config).await?;
+    let database = Database::that_is_there(config).await?;
     found.push(Finding::well("database", database.place()));
     let looked = inside(config, &database, found).await;
     database.close().await?;

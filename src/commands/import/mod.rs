@@ -64,7 +64,7 @@ pub async fn import(arguments: &ImportArguments) -> Result<bool> {
     };
     let (lines, bad) = line::read(&bytes, &fallback).with_context(|| path.to_string())?;
     let config = arguments.place.config()?;
-    let database = Database::for_command(&config).await?;
+    let database = Database::that_is_there(&config).await?;
     let ledger = open_ledger(&config, &database).await?;
     let mut conn = PgConnection::connect_with(&database.options()).await?;
     let done = carry_out(arguments, &ledger, &mut conn, &lines, bad).await;
