@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::app::{Answer, App};
 
 const ACCOUNT: &str = "/v1/properties/seehof/accounts/portal";
-
 fn connection() -> Value {
     json!({"channel": "portal", "credentials": {"user": "portal", "secret": "geheim-7"}})
 }

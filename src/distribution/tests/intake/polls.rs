@@ -220,7 +220,8 @@ async fn a_poll_whose_end_could_not_be_written_is_held_again_at_once_and_is_no_f
     let before = state(&desk, Goal::Poll).await;
     let away = "create function away() returns trigger language plpgsql as
         $$ begin raise exception 'away'; end $$;
-        create trigger away before update of last_complete_at on poll_state execute function away()";
+        create trigger away before update of last_complete_at on poll_state
+            execute function away()";
     sqlx::raw_sql(away).execute(&desk.pool).await.unwrap();
     let asked = desk.portal.requests("/queue").len();
     poll::now(&running, None).await.unwrap();
