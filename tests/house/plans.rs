@@ -13,6 +13,7 @@ use keyrack_commands::demo::tell::Teller;
 use keyrack_commands::demo::{audit, calm};
 use keyrack_commands::startup::Application;
 use keyrack_distribution::seal::Seal;
+use keyrack_distribution::sealed;
 use keyrack_embedded::{Server, Settings, temporary_state_dir};
 use keyrack_ledger::handle::MIGRATOR;
 use keyrack_ledger::keys::{self, Role};
@@ -35,6 +36,10 @@ async fn no_query_of_a_working_day_reads_a_large_table_whole() {
     let options = server.database("chain").await.expect("a database");
     let pool = PgPool::connect_with(options.clone()).await.expect("a pool");
     MIGRATOR.run(&pool).await.expect("migrations");
+    // The chain's login is not sealed: the key must be known before it is there.
+    let seal = Seal::new(&Seal::fresh_key()).expect("a fresh key is a key");
+    let fits = sealed::fits(&pool, &seal).await;
+    assert!(fits.expect("a database"), "the first key seals");
     let chain = sqlx::raw_sql(include_str!("chain.sql"));
     chain.execute(&pool).await.expect("a chain");
     let large: Vec<String> = sqlx::query_scalar(
@@ -48,7 +53,7 @@ async fn no_query_of_a_working_day_reads_a_large_table_whole() {
     assert!(large.len() >= 10, "a chain of large tables: {large:?}");
     let told_before = log(&state_dir).len();
 
-    work(options).await;
+    work(options, seal).await;
 
     pool.close().await;
     server.stop().await.expect("the server stops");
@@ -84,10 +89,9 @@ fn log(state_dir: &Path) -> String {
 }
 
 /// A day with both channels and the desk.
-async fn work(options: sqlx::postgres::PgConnectOptions) {
+async fn work(options: sqlx::postgres::PgConnectOptions, seal: Seal) {
     let mut config = Config::compiled_in().expect("the manual is a configuration");
     config.listen = ([127, 0, 0, 1], 0).into();
-    let seal = Seal::new(&Seal::fresh_key()).expect("a fresh key is a key");
     let at = Database::at(options);
     let application = Application::build(&config, at, seal, Box::new(String::new))
         .await
