@@ -1,10 +1,11 @@
 //! This test program once more, as a process that holds a server until it is killed.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use keyrack_embedded::Server;
 
@@ -28,6 +29,20 @@ async fn plays_the_daemon_when_told() {
     }
 }
 
+/// Starts a program that was copied just now: while another test's child has not yet begun its own
+/// program, it still has the copy open for writing, and the copy is busy.
+fn spawned(command: &mut Command) -> Child {
+    for _ in 0..100 {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            other => return other.unwrap(),
+        }
+    }
+    panic!("the copied program stayed busy for two seconds");
+}
+
 /// A daemon that was told to start a server.
 pub struct Daemon {
     child: Child,
@@ -47,7 +62,7 @@ impl Daemon {
             .env(TOLD, folder)
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
+        let mut child = spawned(&mut command);
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         for line in lines.map_while(Result::ok) {
             if let Some(pid) = line.strip_prefix("server ") {
