@@ -182,7 +182,11 @@ fn plans(log: &str) -> Vec<Value> {
 
 /// Indexes that may be read whole: they have only those rows that are looked for, and these are
 /// few.
-const SMALL: [&str; 2] = ["reservation_hold_dead_at", "channel_message_unfinished"];
+const SMALL: [&str; 3] = [
+    "reservation_hold_dead_at",
+    "channel_message_unfinished",
+    "channel_message_unmapped",
+];
 
 /// What a plan reads whole of the large tables: without an index, or all of an index.
 fn wholes(plan: &Value, large: &[String]) -> Vec<String> {
