@@ -61,7 +61,8 @@ pub async fn sim(arguments: &SimArguments) -> Result<bool> {
         summary
     });
     let summary = running.await.context("the simulation panicked")??;
-    for failure in &summary.failures {
+    for (after, failure) in &summary.failures {
+        say::line(&format!("after {:.1} s:", after.as_secs_f64()));
         say::line(&failed(failure));
     }
     say::line(&in_words(&summary));

@@ -31,8 +31,8 @@ pub struct Summary {
     pub seeds: u64,
     /// What they saw.
     pub tally: Tally,
-    /// What they found; the campaign ends with the first.
-    pub failures: Vec<Failure>,
+    /// What they found, and how long after the campaign's begin; it ends with the first.
+    pub failures: Vec<(Duration, Failure)>,
     /// How long it took.
     pub took: Duration,
 }
@@ -59,7 +59,8 @@ impl Campaign {
                 summary.took = began.elapsed();
                 if let Some(failure) = failure {
                     ends.store(true, Ordering::Relaxed);
-                    summary.failures.push(*failure);
+                    let after = failure.found_at.duration_since(began);
+                    summary.failures.push((after, *failure));
                 }
                 progress(&summary);
             }

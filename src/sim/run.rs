@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::SignedDuration;
 use keyrack_ledger::handle::Ledger;
@@ -51,6 +51,8 @@ pub struct Failure {
     pub seed: u64,
     /// What was found.
     pub words: String,
+    /// When, before it was run again.
+    pub found_at: Instant,
     /// In how many of how many further runs of the same script something was found again.
     pub again: (usize, usize),
     /// The shortest script that found something.
@@ -129,6 +131,7 @@ impl Runner {
         words: String,
         options: Options,
     ) -> Result<Failure, SimError> {
+        let found_at = Instant::now();
         let mut again = 0;
         for _ in 0..REPEATS {
             let found = self.replay(shape, &script, options)?;
@@ -160,6 +163,7 @@ impl Runner {
         Ok(Failure {
             seed: shape.seed,
             words,
+            found_at,
             again: (again, REPEATS),
             script: short,
             shrunk_words,

@@ -27,8 +27,8 @@ fn two_hundred_seeds_of_commands_and_crashes_leave_every_number_proved() {
     };
     let summary = campaign.run(&follow).expect("the simulation runs");
     tell(&summary);
-    if let Some(failure) = summary.failures.first() {
-        panic!("{}", failed(failure));
+    if let Some((after, failure)) = summary.failures.first() {
+        panic!("after {after:?}: {}", failed(failure));
     }
     // Few seeds, by name, show what they show.
     if summary.seeds == SEEDS_DEFAULT {
