@@ -40,6 +40,12 @@ impl Target<'_> {
                 tokio::time::sleep(Duration::from_millis(millis)).await;
                 signal("-CONT", pid)?;
             }
+            Fault::Crowd { millis } => {
+                let held = Duration::from_millis(millis);
+                crowd(pool, self.victim, held)
+                    .await
+                    .map_err(SimError::look("crowding a night"))?;
+            }
             Fault::Kill { post } => {
                 self.posts[post].kill();
                 self.posts[post].start().await?;
@@ -78,4 +84,45 @@ async fn cut(pool: &PgPool, pids: &[i32]) -> Result<(), SimError> {
         .await
         .map_err(SimError::look("cutting connections"))?;
     Ok(())
+}
+
+/// Two one after the other: the second waits while the first holds the night, and has it before
+/// those who came later.
+async fn crowd(pool: &PgPool, victim: usize, held: Duration) -> Result<(), sqlx::Error> {
+    let night: Option<Night> = sqlx::query_as(
+        "select property_id, room_type_id, stay_date from night where held + sold > 0
+          order by md5(concat(property_id, room_type_id, stay_date, $1)) limit 1",
+    )
+    .bind(i64::try_from(victim).unwrap_or(0))
+    .fetch_optional(pool)
+    .await?;
+    let Some(night) = night else { return Ok(()) };
+    let second = async {
+        tokio::time::sleep(held / 2).await;
+        hold(pool, night, held).await
+    };
+    let (first, second) = tokio::join!(hold(pool, night, held), second);
+    first.and(second)
+}
+
+type Night = (i64, i64, jiff_sqlx::Date);
+
+/// Locks a night, holds it, and writes it as it is, which is a change to everybody who read it.
+async fn hold(pool: &PgPool, night: Night, held: Duration) -> Result<(), sqlx::Error> {
+    let mut tx = pool.begin().await?;
+    for statement in [
+        "select from night where property_id = $1 and room_type_id = $2 and stay_date = $3
+            for update",
+        "update night set version = version + 1
+          where property_id = $1 and room_type_id = $2 and stay_date = $3",
+    ] {
+        sqlx::query(statement)
+            .bind(night.0)
+            .bind(night.1)
+            .bind(night.2)
+            .execute(&mut *tx)
+            .await?;
+        tokio::time::sleep(held / 2).await;
+    }
+    tx.commit().await
 }

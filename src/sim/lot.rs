@@ -39,6 +39,12 @@ pub enum Fault {
         /// Milliseconds.
         millis: u64,
     },
+    /// Others want a night as well: one after the other they lock it, hold it for a while and
+    /// write it, so that whoever has locked others must wait, and then decide anew.
+    Crowd {
+        /// Milliseconds that each holds it.
+        millis: u64,
+    },
     /// A daemon is killed and started again.
     Kill {
         /// Which.
@@ -55,6 +61,7 @@ impl Fault {
             Self::CutOne => "connections cut",
             Self::CutAll { .. } => "daemons cut off",
             Self::Stall { .. } => "backends stalled",
+            Self::Crowd { .. } => "nights crowded",
             Self::Kill { .. } => "daemons killed",
             Self::Crash => "restarts of Postgres",
         }
@@ -79,7 +86,7 @@ impl Lots {
     /// Whether the round ends with this step; `size` are its steps so far, this one among them.
     pub fn ends_round(self, step: &Scripted, size: usize) -> bool {
         let wait = matches!(step.step, Step::Wait { .. });
-        wait || size >= STEPS_MAX || self.percent(step.number, 1, 22)
+        wait || size >= STEPS_MAX || self.percent(step.number, 1, 8)
     }
 
     /// Which daemon the first attempt asks, and which the later ones.
@@ -116,6 +123,9 @@ impl Lots {
             24..44 => Fault::CutOne,
             44..74 => Fault::Stall {
                 millis: 5 + self.roll(number, 9, 36),
+            },
+            74..134 => Fault::Crowd {
+                millis: 4 + self.roll(number, 9, 16),
             },
             _ => return None,
         };
@@ -176,6 +186,7 @@ mod tests {
             "connections cut",
             "daemons cut off",
             "backends stalled",
+            "nights crowded",
             "daemons killed",
             "restarts of Postgres",
         ] {

@@ -64,8 +64,9 @@ fn assert_everything_happened(summary: &Summary) {
     }
 }
 
-const BREAKS: [&str; 5] = [
+const BREAKS: [&str; 6] = [
     "backends stalled",
+    "nights crowded",
     "connections cut",
     "daemons cut off",
     "daemons killed",
