@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use keyrack_model::id::{PropertyId, RoomTypeId};
+use keyrack_model::stay::StayDate;
 use sqlx::PgPool;
 
 use crate::daemon::Post;
@@ -19,7 +21,12 @@ pub struct Target<'a> {
     pub posts: &'a [Post],
     /// Which of several backends.
     pub victim: usize,
+    /// The night that is crowded.
+    pub night: Option<Night>,
 }
+
+/// A night of a plain type.
+pub type Night = (PropertyId, RoomTypeId, StayDate);
 
 impl Target<'_> {
     /// Lets something break, and mends what would stay broken.
@@ -41,10 +48,9 @@ impl Target<'_> {
                 signal("-CONT", pid)?;
             }
             Fault::Crowd { millis } => {
-                let held = Duration::from_millis(millis);
-                crowd(pool, self.victim, held)
-                    .await
-                    .map_err(SimError::look("crowding a night"))?;
+                if let Some(night) = self.night {
+                    crowd(pool, night, Duration::from_millis(millis)).await;
+                }
             }
             Fault::Kill { post } => {
                 self.posts[post].kill();
@@ -88,24 +94,14 @@ async fn cut(pool: &PgPool, pids: &[i32]) -> Result<(), SimError> {
 
 /// Two one after the other: the second waits while the first holds the night, and has it before
 /// those who came later.
-async fn crowd(pool: &PgPool, victim: usize, held: Duration) -> Result<(), sqlx::Error> {
-    let night: Option<Night> = sqlx::query_as(
-        "select property_id, room_type_id, stay_date from night where held + sold > 0
-          order by md5(concat(property_id, room_type_id, stay_date, $1)) limit 1",
-    )
-    .bind(i64::try_from(victim).unwrap_or(0))
-    .fetch_optional(pool)
-    .await?;
-    let Some(night) = night else { return Ok(()) };
+async fn crowd(pool: &PgPool, night: Night, held: Duration) {
     let second = async {
         tokio::time::sleep(held / 2).await;
         hold(pool, night, held).await
     };
-    let (first, second) = tokio::join!(hold(pool, night, held), second);
-    first.and(second)
+    // Where one is given up to end a ring of waits, the server's log tells.
+    let _ = tokio::join!(hold(pool, night, held), second);
 }
-
-type Night = (i64, i64, jiff_sqlx::Date);
 
 /// Locks a night, holds it, and writes it as it is, which is a change to everybody who read it.
 async fn hold(pool: &PgPool, night: Night, held: Duration) -> Result<(), sqlx::Error> {
@@ -117,9 +113,9 @@ async fn hold(pool: &PgPool, night: Night, held: Duration) -> Result<(), sqlx::E
           where property_id = $1 and room_type_id = $2 and stay_date = $3",
     ] {
         sqlx::query(statement)
-            .bind(night.0)
-            .bind(night.1)
-            .bind(night.2)
+            .bind(night.0.0)
+            .bind(night.1.0)
+            .bind(jiff_sqlx::Date::from(night.2))
             .execute(&mut *tx)
             .await?;
         tokio::time::sleep(held / 2).await;

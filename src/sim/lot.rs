@@ -95,6 +95,16 @@ impl Lots {
         (first + attempt) % self.daemons
     }
 
+    /// How many others ask the same at the same time: an impatient guest, a message told twice,
+    /// several guests and one room.
+    pub fn echoes(self, number: usize) -> usize {
+        match self.fault(number) {
+            Some((Fault::Crowd { .. }, _)) => 3,
+            None if self.percent(number, 14, 4) => 2,
+            _ => 0,
+        }
+    }
+
     /// After how long the caller hangs up.
     pub fn hangs_up(self, number: usize) -> Option<Duration> {
         let hangs_up = self.faults == Faults::All && self.percent(number, 3, 6);
@@ -103,7 +113,9 @@ impl Lots {
 
     /// How long after the round's begin the step is asked.
     pub fn delay(self, number: usize) -> Duration {
-        if self.percent(number, 5, 70) {
+        if number >= ECHO {
+            Duration::from_micros(250 * self.roll(number, 6, 64))
+        } else if self.percent(number, 5, 70) {
             Duration::ZERO
         } else {
             Duration::from_micros(250 * self.roll(number, 6, 16))
@@ -125,7 +137,7 @@ impl Lots {
                 millis: 5 + self.roll(number, 9, 36),
             },
             74..134 => Fault::Crowd {
-                millis: 4 + self.roll(number, 9, 16),
+                millis: 6 + self.roll(number, 9, 16),
             },
             _ => return None,
         };
@@ -172,6 +184,9 @@ impl Lots {
 
 /// Steps of one round, at most.
 const STEPS_MAX: usize = 6;
+
+/// The number of a step's first echo is so much higher, that of its second twice as much.
+pub const ECHO: usize = 1_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use keyrack_ledger::command::{Asked, Command};
 use keyrack_ledger::handle::Ledger;
 use keyrack_ledger::verify;
 use keyrack_model::id::{PropertyId, ReservationId};
+use keyrack_model::stay::{Stay, StayDate};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
@@ -16,9 +17,10 @@ use crate::asking::{Caller, Dealt};
 use crate::auditor::books::Books;
 use crate::daemon::Post;
 use crate::error::SimError;
-use crate::faults::Target;
+use crate::faults::{Night, Target};
+use crate::ids::Ids;
 use crate::look;
-use crate::lot::Lots;
+use crate::lot::{ECHO, Lots};
 use crate::order::{Deed, Puzzle};
 use crate::stage::{Ground, Stage};
 use crate::step::Scripted;
@@ -65,7 +67,8 @@ impl World<'_> {
 
     async fn run(&mut self, steps: &[Scripted]) -> Result<Result<Vec<Dealt>, String>, SimError> {
         let (lots, posts) = (self.lots, &self.posts);
-        let callers = steps.iter().map(|step| Caller {
+        let all = with_echoes(lots, steps);
+        let callers = all.iter().map(|step| Caller {
             ids: &self.ground.ids,
             posts,
             lots,
@@ -76,12 +79,12 @@ impl World<'_> {
         let sweeping = sweep(&self.ground, posts, lots, steps);
         let fault = steps.iter().find_map(|step| {
             let (fault, after) = lots.fault(step.number)?;
-            Some((fault, after, lots.victim(step.number, 64)))
+            Some((fault, after, lots.victim(step.number, 64), step))
         });
         let stage = &mut *self.stage;
         let ground = &self.ground;
         let breaking = async {
-            let Some((fault, after, victim)) = fault else {
+            let Some((fault, after, victim, step)) = fault else {
                 return Ok(());
             };
             sleep(after).await;
@@ -90,6 +93,7 @@ impl World<'_> {
                 ground,
                 posts,
                 victim,
+                night: wanted(&self.books, &ground.ids, step),
             };
             target.strike(fault).await
         };
@@ -202,6 +206,53 @@ impl World<'_> {
         }
         Ok(Ok(()))
     }
+}
+
+/// The steps, and those that others ask as well.
+fn with_echoes(lots: Lots, steps: &[Scripted]) -> Vec<Scripted> {
+    let mut all = steps.to_vec();
+    for step in steps {
+        for echo in 1..=lots.echoes(step.number) {
+            if all.len() < CALLERS_MAX {
+                all.push(Scripted {
+                    number: step.number + echo * ECHO,
+                    step: step.step.clone(),
+                });
+            }
+        }
+    }
+    all
+}
+
+/// Callers of one round, at most: the orders of more are too many.
+const CALLERS_MAX: usize = 9;
+
+/// A night in the middle of what a step wants.
+fn wanted(books: &Books, ids: &Ids, step: &Scripted) -> Option<Night> {
+    let asked = ids.asked(step)?;
+    let (room_type, stay) = match &asked.command {
+        Command::Request(wish) => wish.rooms.first().map(|room| (room.room_type, room.stay)),
+        Command::Modify(change) => {
+            let room = change.rooms.as_ref().and_then(|rooms| rooms.first());
+            room.map(|room| (room.room_type, room.stay))
+        }
+        Command::Record(fact) => fact.revision.rooms.iter().find_map(|room| {
+            let stay = Stay::new(room.told.arrival?, room.told.departure?);
+            room.room_type.zip(stay)
+        }),
+        Command::SetNights { changes, .. } => {
+            let change = changes.first();
+            change.map(|change| (change.room_type, change.nights))
+        }
+        Command::SetPhysical {
+            room_type, nights, ..
+        } => Some((*room_type, *nights)),
+        _ => None,
+    }?;
+    let house = books.house(asked.property)?;
+    let (plain, _) = house.rules.types.get(&room_type)?.parts.first()?;
+    let nights: Vec<StayDate> = stay.nights().collect();
+    Some((asked.property, *plain, nights[nights.len() / 2]))
 }
 
 /// The deeds of a property, each knowing where the one is that was told of.
