@@ -1,6 +1,10 @@
 //! Within a round nobody knows the order of what was done. Here one is looked for in which the
 //! auditor's books explain every answer exactly and agree with what the ledger holds.
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hasher as _};
+
 use jiff::Timestamp;
 use keyrack_ledger::command::{Answer, Command};
 use keyrack_model::id::PropertyId;
@@ -53,6 +57,9 @@ struct Search<'a> {
     puzzle: &'a Puzzle<'a>,
     order: Vec<usize>,
     steps_left: u32,
+    /// Deeds that were done and books after them from which nothing was found: deeds that have
+    /// nothing to do with each other come to the same in any order.
+    failed: HashSet<(u64, u64)>,
     /// The nearest miss: how many deeds were explained, and what did not fit then.
     nearest: (usize, Vec<String>),
 }
@@ -65,6 +72,7 @@ impl Puzzle<'_> {
             puzzle: self,
             order: Vec::new(),
             steps_left: STEPS_MAX,
+            failed: HashSet::new(),
             nearest: (0, Vec::new()),
         };
         if let Some(books) = search.go_on(books) {
@@ -85,6 +93,19 @@ impl Puzzle<'_> {
 
 impl Search<'_> {
     fn go_on(&mut self, books: &Books) -> Option<Books> {
+        let done = self.order.iter().fold(0, |done, at| done | 1_u64 << at);
+        let here = (done, fingerprint(books, self.puzzle.property));
+        if self.failed.contains(&here) {
+            return None;
+        }
+        let found = self.try_from(books);
+        if found.is_none() {
+            self.failed.insert(here);
+        }
+        found
+    }
+
+    fn try_from(&mut self, books: &Books) -> Option<Books> {
         let deeds = self.puzzle.deeds;
         let is_open = |at: &usize| deeds[*at].answer.is_some() && !self.order.contains(at);
         let open: Vec<usize> = (0..deeds.len()).filter(is_open).collect();
@@ -172,6 +193,32 @@ impl Search<'_> {
             all.extend(words);
             self.nearest = (explained, all);
         }
+    }
+}
+
+/// Of all that the books say of a property.
+fn fingerprint(books: &Books, property: PropertyId) -> u64 {
+    let mut words = Words(DefaultHasher::new());
+    if let Some(house) = books.house(property) {
+        let all = (
+            &house.nights,
+            &house.entries,
+            &house.references,
+            &house.rooms,
+        );
+        // A hash takes whatever is written.
+        let _ = write!(words, "{all:?}");
+    }
+    words.0.finish()
+}
+
+/// Hashes what is written.
+struct Words(DefaultHasher);
+
+impl std::fmt::Write for Words {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
     }
 }
 
