@@ -1,16 +1,18 @@
 //! Within a round nobody knows the order of what was done. Here one is looked for in which the
 //! auditor's books explain every answer exactly and agree with what the ledger holds.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher as _};
 
 use jiff::Timestamp;
 use keyrack_ledger::command::{Answer, Command};
 use keyrack_model::id::PropertyId;
+use keyrack_model::inventory::NightBalance;
 
 use crate::auditor::books::Books;
 use crate::auditor::compare::State;
+use crate::auditor::entry::Cell;
 use crate::auditor::expected::Expected;
 
 /// Something of a round that may have changed the ledger.
@@ -55,6 +57,8 @@ pub struct Solution {
 
 struct Search<'a> {
     puzzle: &'a Puzzle<'a>,
+    /// Nights that were changed in the round.
+    moving: BTreeSet<Cell>,
     order: Vec<usize>,
     steps_left: u32,
     /// Deeds that were done and books after them from which nothing was found: deeds that have
@@ -70,6 +74,7 @@ impl Puzzle<'_> {
     pub fn solve(&self, books: &Books) -> Result<Solution, String> {
         let mut search = Search {
             puzzle: self,
+            moving: self.moving(books),
             order: Vec::new(),
             steps_left: STEPS_MAX,
             failed: HashSet::new(),
@@ -88,6 +93,39 @@ impl Puzzle<'_> {
         Err(format!(
             "no order of the round explains it{exhausted}; the nearest:\n  {words}"
         ))
+    }
+
+    /// Nights that answers name as changed, and those that differ after the round.
+    fn moving(&self, books: &Books) -> BTreeSet<Cell> {
+        let receipts = self
+            .deeds
+            .iter()
+            .filter_map(|deed| deed.answer.as_ref()?.as_ref().ok());
+        let named = receipts.flat_map(|receipt| &receipt.nights);
+        let mut moving: BTreeSet<Cell> = named
+            .flat_map(|(room_type, stay)| stay.nights().map(|night| (*room_type, night)))
+            .collect();
+        let house = books.house(self.property);
+        let differs = |(cell, is): (&Cell, &NightBalance)| {
+            let was = house?.night(*cell);
+            let was = (
+                was.physical,
+                was.out_of_order,
+                was.limit,
+                was.held,
+                was.sold,
+            );
+            let is = (
+                is.physical,
+                is.out_of_order,
+                is.overbooking_limit,
+                is.held,
+                is.sold,
+            );
+            (was != is).then_some(*cell)
+        };
+        moving.extend(self.state.nights.iter().filter_map(differs));
+        moving
     }
 }
 
@@ -138,7 +176,7 @@ impl Search<'_> {
         self.steps_left = self.steps_left.checked_sub(1)?;
         let mut after = books.clone();
         let (property, now) = (self.puzzle.property, self.puzzle.now);
-        let different = after.explain(property, &deed.command, now, answer);
+        let different = after.explain(property, &deed.command, now, answer, &self.moving);
         if !different.is_empty() {
             let words = different.join("\n    ");
             self.missed(vec![format!("step {}: {words}", deed.number)]);

@@ -1,13 +1,13 @@
 //! The books: what must be answered, and what must be true afterwards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use keyrack_ledger::command::{Answer, Command};
 use keyrack_model::id::{PropertyId, ReservationId};
 
-use super::entry::Entry;
+use super::entry::{Cell, Entry};
 use super::expected::Expected;
 use super::house::House;
 use super::{capacity, desk, fact, hold, wish};
@@ -109,27 +109,29 @@ impl Books {
 
     /// Carries a command out and compares with the answer that its caller got; what differs. Where
     /// the reservation is a dead hold, the sweeper may have come first unseen: that is tried too.
+    /// The nights `moving` are those that others changed meanwhile.
     pub fn explain(
         &mut self,
         property: PropertyId,
         asked: &Command,
         now: Timestamp,
         answer: &Answer,
+        moving: &BTreeSet<Cell>,
     ) -> Vec<String> {
+        let explained = |books: &mut Self| {
+            let expected = books.carry_out(property, asked, now);
+            expected.differences(answer, moving)
+        };
         let Some(unswept) = self.unswept(property, asked, now) else {
-            return self.carry_out(property, asked, now).differences(answer);
+            return explained(self);
         };
         let mut swept = self.clone();
-        let differences = self.carry_out(property, asked, now).differences(answer);
+        let differences = explained(self);
         if differences.is_empty() {
             return differences;
         }
         swept.sweep(property, unswept, now);
-        if !swept
-            .carry_out(property, asked, now)
-            .differences(answer)
-            .is_empty()
-        {
+        if !explained(&mut swept).is_empty() {
             return differences;
         }
         *self = swept;

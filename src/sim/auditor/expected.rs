@@ -74,11 +74,13 @@ impl Expected {
         })
     }
 
-    /// What differs between what must be and what was answered; nothing where it agrees.
-    pub fn differences(&self, answer: &Answer) -> Vec<String> {
+    /// What differs between what must be and what was answered; nothing where it agrees. A refusal
+    /// is a look that locks nothing: the nights `moving` at the time it may name as they were at
+    /// different moments.
+    pub fn differences(&self, answer: &Answer, moving: &BTreeSet<Cell>) -> Vec<String> {
         let mut found = Vec::new();
         match (self, answer) {
-            (Self::No(no), Err(refusal)) => no.compare(refusal, &mut found),
+            (Self::No(no), Err(refusal)) => no.compare(refusal, moving, &mut found),
             (Self::Yes(yes), Ok(receipt)) => yes.compare(receipt, &mut found),
             (Self::No(no), Ok(receipt)) => {
                 found.push(format!(
@@ -95,7 +97,7 @@ impl Expected {
 }
 
 impl No {
-    fn compare(&self, refusal: &Refusal, found: &mut Vec<String>) {
+    fn compare(&self, refusal: &Refusal, moving: &BTreeSet<Cell>, found: &mut Vec<String>) {
         if refusal.code() != self.code {
             found.push(format!("must be refused as {}, not {refusal:?}", self.code));
             return;
@@ -107,7 +109,14 @@ impl No {
             _ => (None, None, None),
         };
         let named = nights.map(|nights| nights.iter().copied().collect::<BTreeSet<_>>());
-        if self.nights.is_some() && named != self.nights {
+        let agrees = match (&self.nights, &named) {
+            (Some(must), Some(named)) => {
+                let different: BTreeSet<Cell> = must ^ named;
+                different.is_empty() || different.is_subset(moving) && !must.is_disjoint(named)
+            }
+            (must, _) => must.is_none(),
+        };
+        if !agrees {
             let words = format!("{} names {named:?}, not {:?}", self.code, self.nights);
             found.push(words);
         }

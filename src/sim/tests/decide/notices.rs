@@ -1,11 +1,15 @@
 //! An auditor that notices nothing proves nothing: each of these faults must be told.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyrack_ledger::command::Answer;
 use keyrack_ledger::decide::refusal::Refusal;
+use keyrack_model::id::RoomTypeId;
 use keyrack_model::reservation::{RevisionKind, Source, Status};
+use keyrack_model::stay::StayDate;
 use keyrack_sim::auditor::compare::State;
+use keyrack_sim::auditor::expected::Expected;
 use keyrack_sim::shape::{AccountShape, PropertyShape, Shape, TypeShape};
 use keyrack_sim::step::{Hold, Read, Record, Request, Room, Scripted, Step, Told};
 
@@ -181,8 +185,28 @@ fn a_wrong_answer_is_noticed() {
     let step = Scripted { number: 4, step };
     let asked = sides.ids.asked(&step).expect("it is there");
     let refused: Answer = Err(Refusal::HoldExpired);
-    let different = sides
-        .books
-        .explain(asked.property, &asked.command, sides.now, &refused);
+    let different = sides.books.explain(
+        asked.property,
+        &asked.command,
+        sides.now,
+        &refused,
+        &BTreeSet::new(),
+    );
     assert_eq!(different.len(), 1, "{different:?}");
+}
+
+#[test]
+fn a_refusal_names_each_night_as_it_was_at_some_moment() {
+    let night = |day: i8| (RoomTypeId(1), StayDate::constant(2030, 2, day));
+    let nights = |days: &[i8]| days.iter().map(|day| night(*day)).collect::<BTreeSet<_>>();
+    let must = Expected::no_on("sold_out", nights(&[1, 2]));
+    let agrees = |named: &[i8], moving: &[i8]| {
+        let answer: Answer = Err(Refusal::SoldOut(nights(named).into_iter().collect()));
+        must.differences(&answer, &nights(moving)).is_empty()
+    };
+    assert!(agrees(&[1, 2], &[]));
+    assert!(agrees(&[1, 3], &[2, 3]));
+    assert!(!agrees(&[1, 3], &[2]), "3 stood still and was free");
+    assert!(!agrees(&[1], &[3]), "2 stood still and was sold out");
+    assert!(!agrees(&[3], &[1, 2, 3]), "never refused for 3 alone");
 }
