@@ -9,6 +9,7 @@ use rand::{Rng as _, RngCore as _, SeedableRng as _, rngs::SmallRng};
 
 use super::contender::{Contender, Shape, Taken};
 use super::ground::Ground;
+use super::side::side_by_side;
 
 /// One contender's round.
 #[derive(Clone, Debug)]
@@ -63,28 +64,29 @@ pub async fn rounds(
     count: usize,
     length: Duration,
 ) -> Result<Vec<(Round, Round)>> {
-    let mut pairs = Vec::new();
-    for number in 0..=count {
-        ground.reset().await?;
-        let length = if number == 0 {
-            length.mul_f64(0.3)
-        } else {
-            length
-        };
+    let length = |number| match number {
+        0 => length.mul_f64(0.3),
+        _ => length,
+    };
+    let run = async |contender, number| {
         let seed = u64::try_from(number).unwrap_or(0);
-        let first = round(ground, contenders[0], shape, callers, length, seed).await?;
-        let second = round(ground, contenders[1], shape, callers, length, seed).await?;
+        round(ground, contender, shape, callers, length(number), seed).await
+    };
+    let ours = async |number| {
+        ground.reset().await?;
+        run(contenders[0], number).await
+    };
+    let plain = async |number| {
+        let round = run(contenders[1], number).await?;
         let wrong = ground.wrong_sums().await?;
         ensure!(
             wrong.is_empty(),
             "the sums do not hold: {}",
             wrong.join("; ")
         );
-        if number > 0 {
-            pairs.push((first, second));
-        }
-    }
-    Ok(pairs)
+        Ok(round)
+    };
+    side_by_side(count, ours, plain).await
 }
 
 async fn round(

@@ -14,6 +14,7 @@ mod measure;
 mod plain;
 mod point;
 mod report;
+mod side;
 mod twin;
 
 use anyhow::Result;
@@ -23,7 +24,7 @@ use contender::Contender;
 use ground::Ground;
 use measure::{Round, rounds};
 use point::{Against, Load, points};
-use report::{Report, Row};
+use report::Report;
 
 /// Arguments of `keyrack bench`.
 #[derive(Debug, Args)]
@@ -97,7 +98,7 @@ async fn measure(arguments: &BenchArguments, ground: &Ground, report: &mut Repor
         }
         let pairs = measured.iter().find(|(known, _)| *known == load);
         let pairs = pairs.map_or(&[][..], |(_, pairs)| pairs.as_slice());
-        report.add(Row::of(&point, pairs));
+        report.add(point.row(pairs));
     }
     one.close().await;
     two.close().await;

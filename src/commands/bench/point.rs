@@ -2,7 +2,7 @@
 
 use super::contender::Shape;
 use super::measure::Round;
-use super::report::Better;
+use super::report::{Asked, Better, Row};
 
 /// Beside whom the ledger runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,41 +23,51 @@ pub struct Load {
     pub against: Against,
 }
 
-/// What is asked of a row of the table: at least (or at most) the gate; the goal is the aim.
+/// A row of the table: a figure of the rounds under a load.
 pub struct Point {
-    pub name: &'static str,
     pub load: Load,
-    pub figure: fn(&Round) -> f64,
-    pub unit: &'static str,
-    /// None where the figure is shown and not judged.
-    pub gate: Option<f64>,
-    pub goal: Option<f64>,
-    pub better: Better,
+    figure: fn(&Round) -> f64,
+    asked: Asked,
 }
 
 impl Point {
     fn per_second(name: &'static str, load: Load, gate: f64, goal: f64) -> Self {
         Self {
-            name,
             load,
             figure: Round::per_second,
-            unit: "/s",
-            gate: Some(gate),
-            goal: Some(goal),
-            better: Better::Higher,
+            asked: Asked {
+                name,
+                callers: load.callers,
+                unit: "/s",
+                gate: Some(gate),
+                goal: Some(goal),
+                better: Better::Higher,
+            },
         }
     }
 
     fn least(name: &'static str, load: Load, unit: &'static str, gate: f64, goal: f64) -> Self {
-        Self {
-            unit,
-            better: Better::Lower,
-            ..Self::per_second(name, load, gate, goal)
-        }
+        let mut point = Self::per_second(name, load, gate, goal);
+        point.asked.unit = unit;
+        point.asked.better = Better::Lower;
+        point
     }
 
     fn of(self, figure: fn(&Round) -> f64) -> Self {
         Self { figure, ..self }
+    }
+
+    /// Shown, and not judged.
+    fn shown(mut self) -> Self {
+        (self.asked.gate, self.asked.goal) = (None, None);
+        self
+    }
+
+    /// The row of what was measured.
+    pub fn row(&self, pairs: &[(Round, Round)]) -> Row {
+        let figures = |(ours, plain): &(Round, Round)| ((self.figure)(ours), (self.figure)(plain));
+        let figures: Vec<(f64, f64)> = pairs.iter().map(figures).collect();
+        Row::of(self.asked, &figures)
     }
 }
 
@@ -80,11 +90,7 @@ pub fn points() -> Vec<Point> {
         Point::per_second("spread", spread(16), 2.0, 3.0),
         Point::per_second("spread", spread(64), 4.0, 6.5),
         Point::per_second("spread", spread(256), 6.0, 10.0),
-        Point {
-            gate: None,
-            goal: None,
-            ..Point::per_second("spread, plain with our rows", twin, 0.0, 0.0)
-        },
+        Point::per_second("spread, plain with our rows", twin, 0.0, 0.0).shown(),
         Point::least("log for each hold, spread", spread(64), "B", 0.7, 0.5)
             .of(Round::wal_bytes_per_hold),
         Point::least("server's time for a hold", spread(64), "us", 0.4, 0.2)

@@ -6,9 +6,6 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::measure::Round;
-use super::point::Point;
-
 /// Which direction is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -19,33 +16,41 @@ pub enum Better {
     Lower,
 }
 
+/// What is asked of a line of the table: at least (or at most) the gate; the goal is the aim.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Asked {
+    /// What is measured.
+    pub name: &'static str,
+    /// How many ask at once.
+    pub callers: usize,
+    /// Unit of the figures.
+    pub unit: &'static str,
+    /// None where the figure is shown and not judged.
+    pub gate: Option<f64>,
+    pub goal: Option<f64>,
+    pub better: Better,
+}
+
 /// One line of the table.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    name: String,
-    callers: usize,
-    unit: &'static str,
+    #[serde(flatten)]
+    asked: Asked,
     figure: f64,
     plain: f64,
     ratio: f64,
     /// Smallest and largest ratio of a round.
     spread: (f64, f64),
-    gate: Option<f64>,
-    goal: Option<f64>,
-    better: Better,
 }
 
 impl Row {
-    /// The medians of the rounds' figures and ratios.
-    pub(super) fn of(point: &Point, pairs: &[(Round, Round)]) -> Self {
-        let ours = sorted(pairs.iter().map(|(ours, _)| (point.figure)(ours)));
-        let plain = sorted(pairs.iter().map(|(_, plain)| (point.figure)(plain)));
-        let ratio = |(ours, plain): &(Round, Round)| (point.figure)(ours) / (point.figure)(plain);
-        let ratios = sorted(pairs.iter().map(ratio));
+    /// The medians of the rounds' figures and ratios; of each pair ours is first.
+    pub(super) fn of(asked: Asked, pairs: &[(f64, f64)]) -> Self {
+        let ours = sorted(pairs.iter().map(|(ours, _)| *ours));
+        let plain = sorted(pairs.iter().map(|(_, plain)| *plain));
+        let ratios = sorted(pairs.iter().map(|(ours, plain)| ours / plain));
         Self {
-            name: point.name.to_owned(),
-            callers: point.load.callers,
-            unit: point.unit,
+            asked,
             figure: median(&ours),
             plain: median(&plain),
             ratio: median(&ratios),
@@ -53,15 +58,12 @@ impl Row {
                 ratios.first().copied().unwrap_or(0.0),
                 ratios.last().copied().unwrap_or(0.0),
             ),
-            gate: point.gate,
-            goal: point.goal,
-            better: point.better,
         }
     }
 
     fn holds(&self, limit: Option<f64>) -> bool {
         let Some(limit) = limit else { return true };
-        match self.better {
+        match self.asked.better {
             Better::Higher => self.ratio >= limit,
             Better::Lower => self.ratio <= limit,
         }
@@ -109,22 +111,22 @@ impl Report {
         }
         crate::say::line(&format!("bench {}: {}", self.bench, self.settings));
         crate::say::line(&format!(
-            "{:<28}{:>8}{:>14}{:>14}{:>9}  {:<16}{:>7}{:>7}",
+            "{:<34}{:>8}{:>14}{:>14}{:>9}  {:<16}{:>7}{:>7}",
             "", "callers", "keyrack", "plain", "ratio", "(spread)", "gate", "goal"
         ));
         for row in &self.rows {
             let mut line = String::new();
             write!(
                 line,
-                "{:<28}{:>8}{:>14}{:>14}{:>9.2}  {:<16}{:>7}{:>7}  {}",
-                row.name,
-                row.callers,
-                format!("{:.*} {}", digits(row), row.figure, row.unit),
-                format!("{:.*} {}", digits(row), row.plain, row.unit),
+                "{:<34}{:>8}{:>14}{:>14}{:>9.2}  {:<16}{:>7}{:>7}  {}",
+                row.asked.name,
+                row.asked.callers,
+                shown(row.figure, row.asked.unit),
+                shown(row.plain, row.asked.unit),
                 row.ratio,
                 format!("({:.2}-{:.2})", row.spread.0, row.spread.1),
-                limit(row.gate),
-                limit(row.goal),
+                limit(row.asked.gate),
+                limit(row.asked.goal),
                 verdict(row),
             )?;
             crate::say::line(&line);
@@ -137,14 +139,14 @@ impl Report {
         let fallen: Vec<String> = self
             .rows
             .iter()
-            .filter(|row| !row.holds(row.gate))
+            .filter(|row| !row.holds(row.asked.gate))
             .map(|row| {
                 format!(
                     "{} at {} callers: {:.2}, gate {}",
-                    row.name,
-                    row.callers,
+                    row.asked.name,
+                    row.asked.callers,
                     row.ratio,
-                    limit(row.gate)
+                    limit(row.asked.gate)
                 )
             })
             .collect();
@@ -155,8 +157,14 @@ impl Report {
     }
 }
 
-fn digits(row: &Row) -> usize {
-    if row.unit == "ms" { 2 } else { 0 }
+/// Three digits that say something, and no more behind the point than two.
+fn shown(figure: f64, unit: &str) -> String {
+    let digits = match figure.abs() {
+        small if small < 10.0 => 2,
+        middle if middle < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{figure:.digits$} {unit}")
 }
 
 fn limit(of: Option<f64>) -> String {
@@ -164,11 +172,11 @@ fn limit(of: Option<f64>) -> String {
 }
 
 fn verdict(row: &Row) -> &'static str {
-    if row.gate.is_none() {
+    if row.asked.gate.is_none() {
         ""
-    } else if row.holds(row.goal) {
+    } else if row.holds(row.asked.goal) {
         "goal reached"
-    } else if row.holds(row.gate) {
+    } else if row.holds(row.asked.gate) {
         "gate held"
     } else {
         "GATE FALLEN"
