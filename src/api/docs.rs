@@ -125,6 +125,7 @@ pub fn routes() -> OpenApiRouter<ApiState> {
         .merge(routes::rate_plans::routes())
         .merge(routes::rates::routes())
         .merge(routes::inventory::routes())
+        .merge(routes::availability::routes())
         .merge(routes::reservations::routes())
         .merge(routes::day_sheet::routes())
         .merge(routes::buffer_rules::routes())

@@ -11,6 +11,7 @@ mod docs;
 mod edge;
 mod extract;
 mod idempotency;
+mod kept;
 mod keys;
 mod names;
 mod page;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use keyrack_distribution::Distribution;
 use keyrack_ledger::handle::Ledger;
 
+use crate::kept::Shelf;
 use crate::keys::Keys;
 use crate::names::Directory;
 use crate::settings::Settings;
@@ -23,6 +24,7 @@ struct Inner {
     outside: Outside,
     keys: Keys,
     directory: Directory,
+    kept: Shelf,
 }
 
 /// What only the roof knows.
@@ -39,6 +41,7 @@ impl ApiState {
         let ledger = distribution.ledger().clone();
         let keys = Keys::new(ledger.clone(), &settings);
         let directory = Directory::new(ledger.clone());
+        let kept = Shelf::new(settings.availability_bytes_max);
         Self {
             inner: Arc::new(Inner {
                 ledger,
@@ -47,6 +50,7 @@ impl ApiState {
                 outside,
                 keys,
                 directory,
+                kept,
             }),
         }
     }
@@ -74,6 +78,11 @@ impl ApiState {
     /// Who may ask.
     pub fn keys(&self) -> &Keys {
         &self.inner.keys
+    }
+
+    /// Answers that may still stand.
+    pub fn kept(&self) -> &Shelf {
+        &self.inner.kept
     }
 
     /// Which property a code is.

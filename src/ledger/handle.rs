@@ -13,6 +13,7 @@ use crate::batch::lanes::{Lanes, Pending};
 use crate::batch::worker::{KnownRules, Workshop, connect, work};
 use crate::command::{Answer, Asked};
 use crate::error::LedgerError;
+use crate::moves::Moves;
 use crate::settings::Settings;
 
 /// Every migration of the house, in order; each file names the floor that owns its tables.
@@ -57,6 +58,7 @@ impl Ledger {
             lanes: Lanes::new(settings.pending_commands_max),
             pool: batches,
             rules: KnownRules::default(),
+            moves: Moves::default(),
             batch_max: settings.batch_commands_max,
         });
         let mut workers = JoinSet::new();
@@ -77,6 +79,11 @@ impl Ledger {
     /// The connections for what reads, and for the catalog's own transactions.
     pub(crate) fn pool(&self) -> &PgPool {
         &self.inner.pool
+    }
+
+    /// What has moved lately.
+    pub(crate) fn moves(&self) -> &Moves {
+        &self.inner.shop.moves
     }
 
     /// The settings it was opened with.

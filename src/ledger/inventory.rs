@@ -67,6 +67,17 @@ pub async fn availability(
     Ok((now, lines.collect()))
 }
 
+/// When the next hold of a property dies after an instant: until then, what is free does not change
+/// by itself.
+pub async fn next_death(
+    ledger: &Ledger,
+    property: PropertyId,
+    after: Timestamp,
+) -> Result<Option<Timestamp>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    night::next_death(&mut conn, property, after).await
+}
+
 /// A night of a type: its own balance where it is plain; what is free is the least over its parts.
 fn line(
     present: &Present,

@@ -18,6 +18,7 @@ pub mod handle;
 pub mod holds;
 pub mod inventory;
 pub mod keys;
+pub mod moves;
 mod offers;
 pub mod overbookings;
 pub mod rates;

@@ -1,19 +1,17 @@
-//! Out of order and overbooking limits over nights; availability: what is free to the desk.
+//! Out of order and overbooking limits over nights.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use jiff::Timestamp;
 use keyrack_ledger::command::{Asked, Command, NightChange};
-use keyrack_ledger::inventory::{self, NightLine};
 use keyrack_model::stay::StayRange;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{At, Looks, Sets};
+use crate::auth::{At, Sets};
 use crate::extract::{Ask, Body};
 use crate::idempotency::Repeat;
 use crate::names::{House, Names};
@@ -21,13 +19,11 @@ use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::routes::room_type::{DryRun, ShortNightView, short_nights};
 use crate::state::ApiState;
-use crate::wire::{Day, Wrongs, range};
+use crate::wire::{Day, Wrongs};
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new()
-        .routes(routes!(set))
-        .routes(routes!(availability))
+    OpenApiRouter::new().routes(routes!(set))
 }
 
 /// Changes over nights: all of them, in order, or none.
@@ -150,113 +146,6 @@ async fn changes(house: &House, body: InventoryBody) -> Result<Vec<NightChange>,
     }
     wrongs.finish()?;
     Ok(changes)
-}
-
-/// Which nights.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct AvailabilityAsk {
-    /// First night.
-    #[param(value_type = String, format = Date)]
-    from: Day,
-    /// The morning after the last night.
-    #[param(value_type = String, format = Date)]
-    to: Day,
-    /// Only this room type.
-    room_type: Option<String>,
-    /// Never from a memory, always from the database. Every answer is so at present.
-    #[serde(default)]
-    #[param(required = false)]
-    #[expect(
-        dead_code,
-        reason = "the ledger has no memory of nights: both are the same read"
-    )]
-    fresh: bool,
-}
-
-/// What is free to the desk.
-#[derive(Debug, Serialize, ToSchema)]
-struct AvailabilityView {
-    /// The instant that it is true of.
-    as_of: Timestamp,
-    /// In order of code.
-    room_types: Vec<TypeNightsView>,
-}
-
-/// The nights of a room type.
-#[derive(Debug, Serialize, ToSchema)]
-struct TypeNightsView {
-    /// Code of the room type.
-    room_type: String,
-    /// In order of date.
-    nights: Vec<NightView>,
-}
-
-/// One night of one room type, in rooms (or beds).
-#[derive(Debug, Serialize, ToSchema)]
-struct NightView {
-    /// The night.
-    stay_date: Day,
-    /// Rooms that exist.
-    physical: i32,
-    /// Of these, what cannot be sold.
-    out_of_order: i32,
-    /// How far beyond physical the hotel means to sell.
-    overbooking_limit: i32,
-    /// Kept in allotments.
-    allotted: i32,
-    /// Taken by holds that are alive.
-    held: i32,
-    /// Taken by confirmed stays.
-    sold: i32,
-    /// What a wish may still take.
-    free: i32,
-    /// The overdraft.
-    oversold: i32,
-}
-
-/// What is free to the desk, night by night.
-#[utoipa::path(get, path = "/v1/properties/{property}/availability", tag = "hotel",
-    params(PropertyPath, AvailabilityAsk),
-    responses((status = 200, body = AvailabilityView), Problems))]
-async fn availability(
-    State(state): State<ApiState>,
-    at: At<Looks>,
-    Ask(ask): Ask<AvailabilityAsk>,
-) -> Result<Json<AvailabilityView>, Problem> {
-    let nights = range(ask.from, ask.to)?;
-    let room_type = match &ask.room_type {
-        None => None,
-        Some(code) => Some(at.house.room_type(code, "/room_type").await?),
-    };
-    let house = at.house.id;
-    let (as_of, found) = inventory::availability(state.ledger(), house, nights, room_type).await?;
-    let room_types = found.into_iter().map(|one| TypeNightsView {
-        room_type: one.room_type,
-        nights: one.nights.into_iter().map(NightView::from).collect(),
-    });
-    Ok(Json(AvailabilityView {
-        as_of,
-        room_types: room_types.collect(),
-    }))
-}
-
-impl From<NightLine> for NightView {
-    fn from(line: NightLine) -> Self {
-        let balance = line.balance;
-        Self {
-            stay_date: Day(line.night),
-            physical: balance.physical,
-            out_of_order: balance.out_of_order,
-            overbooking_limit: balance.overbooking_limit,
-            allotted: balance.allotted,
-            held: balance.held,
-            sold: balance.sold,
-            free: line.free,
-            oversold: balance.oversold,
-        }
-    }
 }
 
 const VALUES_MAX: usize = 100;

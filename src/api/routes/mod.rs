@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod all_messages;
+pub mod availability;
 pub mod buffer_rules;
 pub mod channel_inbox;
 pub mod channels;

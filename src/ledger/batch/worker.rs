@@ -12,6 +12,7 @@ pub(crate) use super::rules::KnownRules;
 use super::run::{Attempt, Tried};
 use crate::command::{Answer, Asked};
 use crate::error::LedgerError;
+use crate::moves::Moves;
 use crate::store::read;
 
 /// What workers share.
@@ -19,6 +20,7 @@ pub(crate) struct Workshop {
     pub lanes: Lanes,
     pub pool: PgPool,
     pub rules: KnownRules,
+    pub moves: Moves,
     pub batch_max: usize,
 }
 
@@ -54,6 +56,12 @@ impl Workshop {
             metrics::histogram!("ledger_batch_commands").record(count(commands.len()));
             match self.carry_out(&commands).await {
                 Ok(answers) => {
+                    let done = part
+                        .iter()
+                        .zip(&answers)
+                        .filter(|(_, answer)| answer.is_ok());
+                    let moved: BTreeSet<_> = done.map(|(one, _)| one.asked.property).collect();
+                    self.moves.touch(moved.into_iter());
                     for (pending, answer) in part.into_iter().zip(answers) {
                         count_answer(&answer);
                         // A caller who went away learns the outcome by its idempotency key.

@@ -14,6 +14,7 @@ pub(crate) mod idempotency;
 pub(crate) mod key;
 pub(crate) mod line;
 pub(crate) mod mapping;
+pub(crate) mod moves;
 pub(crate) mod night;
 pub(crate) mod overbooking;
 pub(crate) mod progress;

@@ -266,3 +266,21 @@ pub(crate) async fn present(
     }
     Ok(present)
 }
+
+/// When the next hold dies after an instant.
+pub(crate) async fn next_death(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    after: jiff::Timestamp,
+) -> Result<Option<jiff::Timestamp>, LedgerError> {
+    let next: Option<jiff_sqlx::Timestamp> = sqlx::query_scalar(
+        "select min(hold_dead_at) from reservation
+          where property_id = $1 and status = 'held' and hold_dead_at > $2",
+    )
+    .bind(property.0)
+    .bind(jiff_sqlx::Timestamp::from(after))
+    .fetch_one(conn)
+    .await
+    .map_err(LedgerError::while_doing("looking for the next dead hold"))?;
+    Ok(next.map(jiff_sqlx::Timestamp::to_jiff))
+}

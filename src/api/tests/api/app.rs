@@ -27,7 +27,7 @@ pub struct App {
     pub pool: PgPool,
     /// An admin's key.
     pub admin: String,
-    _database: TestDatabase,
+    pub database: TestDatabase,
 }
 
 /// An answer.
@@ -75,7 +75,7 @@ impl App {
             ledger,
             pool,
             admin,
-            _database: database,
+            database,
         }
     }
 
@@ -243,9 +243,14 @@ impl Ask<'_> {
     }
 
     pub async fn send(self) -> Answer {
-        let request = self.request.body(Body::from(self.body)).expect("a request");
         let router = self.app.router.clone();
-        answered(router.oneshot(request).await.expect("an answer")).await
+        let response = router.oneshot(self.request()).await;
+        answered(response.expect("an answer")).await
+    }
+
+    /// The question itself, for another router.
+    pub fn request(self) -> Request<Body> {
+        self.request.body(Body::from(self.body)).expect("a request")
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod abuse;
 mod app;
+mod availability;
 mod channels;
 mod document;
 mod hostile;
