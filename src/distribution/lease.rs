@@ -1,4 +1,4 @@
-//! Leases: of all daemons on one database, only one polls a connection at a time.
+//! Leases: of all daemons on one database, only one polls a connection at a time, and one sweeps.
 //!
 //! # Why
 //!
@@ -56,6 +56,11 @@ impl Leases {
         connection: ConnectionId,
     ) -> Result<Option<Lease>, DistributionError> {
         self.take(pool, POLLING ^ connection.0).await
+    }
+
+    /// The turn to let dead holds go.
+    pub(crate) async fn sweeping(&self, pool: &PgPool) -> Result<Option<Lease>, DistributionError> {
+        self.take(pool, SWEEPING).await
     }
 
     async fn take(&self, pool: &PgPool, key: i64) -> Result<Option<Lease>, DistributionError> {
@@ -147,3 +152,4 @@ impl Drop for Lease {
 
 /// Tells leases of polling apart from other advisory locks.
 const POLLING: i64 = 0x6b65_7972_0000_0000;
+const SWEEPING: i64 = 0x6b65_7973_0000_0000;

@@ -8,13 +8,15 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::batch::lanes::{Lanes, Pending};
 use crate::batch::worker::{KnownRules, Workshop, connect, work};
-use crate::command::{Answer, Asked};
+use crate::command::{Answer, Asked, Command};
 use crate::error::LedgerError;
 use crate::moves::Moves;
 use crate::settings::Settings;
+use crate::waits::Waits;
 
 /// Every migration of the house, in order; each file names the floor that owns its tables.
 pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
@@ -28,6 +30,7 @@ pub struct Ledger {
 struct Inner {
     pool: PgPool,
     settings: Settings,
+    waits: Waits,
     shop: Arc<Workshop>,
     workers: tokio::sync::Mutex<JoinSet<()>>,
 }
@@ -70,6 +73,7 @@ impl Ledger {
             inner: Arc::new(Inner {
                 pool,
                 settings,
+                waits: Waits::default(),
                 shop,
                 workers,
             }),
@@ -95,9 +99,20 @@ impl Ledger {
     /// the lanes.
     pub async fn ask(&self, asked: Asked) -> Result<Answer, LedgerError> {
         let (reply, answer) = oneshot::channel();
+        let is_sweeping = matches!(asked.command, Command::Expire { .. });
         let pending = Pending { asked, reply };
+        let began = Instant::now();
         self.inner.shop.lanes.push(pending)?;
-        answer.await.map_err(|_| LedgerError::Closing)?
+        let answer = answer.await.map_err(|_| LedgerError::Closing)?;
+        if !is_sweeping {
+            self.inner.waits.add(began.elapsed());
+        }
+        answer
+    }
+
+    /// How long those waited who asked lately; the sweeper's own commands are none of them.
+    pub(crate) fn waits(&self) -> &Waits {
+        &self.inner.waits
     }
 
     /// Carries out what is pending and closes; later commands are turned away.

@@ -7,41 +7,68 @@ use futures_util::future::join_all;
 use keyrack_model::id::PropertyId;
 
 use crate::command::{Asked, By, Command};
-use crate::error::LedgerError;
+use crate::decide::draft::ReservationKey;
+use crate::error::{LedgerError, MayRetry};
 use crate::handle::Ledger;
-use crate::store;
+use crate::store::{connection, expiry};
 
-/// Lets go at most `limit` dead holds of a property, in one batch; says how many it let go. It is
-/// right also when several sweep at once: a hold expires once.
+/// What a batch of the sweeper did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Dead holds that it found.
+    pub found: usize,
+    /// Those that it let go; others were quicker with the rest.
+    pub let_go: u32,
+    /// Those that could not be let go for a failure of their own.
+    pub failed: Vec<ReservationKey>,
+}
+
+/// Lets go at most `limit` dead holds of properties, the longest dead first. It is right also when
+/// several sweep at once: a hold expires once.
 pub async fn expire_due(
     ledger: &Ledger,
-    property: PropertyId,
+    properties: &BTreeSet<PropertyId>,
     limit: u32,
-) -> Result<u32, LedgerError> {
-    let connecting = LedgerError::while_doing("connecting");
-    let mut conn = ledger.pool().acquire().await.map_err(connecting)?;
-    let only = BTreeSet::from([property]);
-    let dead = store::read::dead_holds(&mut conn, &only, i64::from(limit)).await?;
+) -> Result<Swept, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let dead = expiry::dead_holds(&mut conn, properties, i64::from(limit)).await?;
     drop(conn);
     let by = Arc::new(By {
         actor: "worker:sweeper".to_owned(),
         request_id: None,
     });
-    let asks = dead.into_iter().map(|(property, reservation)| {
-        ledger.ask(Asked::new(
-            property,
-            Arc::clone(&by),
-            Command::Expire { reservation },
-        ))
-    });
-    let mut expired = 0;
-    for answer in join_all(asks).await {
-        expired += u32::from(answer?.is_ok());
+    let mut swept = Swept {
+        found: dead.len(),
+        ..Swept::default()
+    };
+    // Not all at once: whoever comes meanwhile waits for one batch and not for all.
+    for part in dead.chunks(AT_ONCE) {
+        let asks = part.iter().map(|(property, reservation)| {
+            let reservation = *reservation;
+            let expire = Command::Expire { reservation };
+            ledger.ask(Asked::new(*property, Arc::clone(&by), expire))
+        });
+        for (key, answer) in part.iter().zip(join_all(asks).await) {
+            match answer {
+                Ok(answer) => swept.let_go += u32::from(answer.is_ok()),
+                Err(error) if error.may_retry() != MayRetry::Never => return Err(error),
+                Err(_) => swept.failed.push(*key),
+            }
+        }
     }
-    Ok(expired)
+    Ok(swept)
 }
+
+/// Commands in one batch of the lanes.
+const AT_ONCE: usize = 128;
 
 /// Properties that have dead holds now, with how long the oldest is dead, in seconds.
 pub async fn due(ledger: &Ledger) -> Result<Vec<(PropertyId, i64)>, LedgerError> {
-    store::read::properties_with_dead_holds(ledger.pool()).await
+    expiry::properties_with_dead_holds(ledger.pool()).await
+}
+
+/// Shows a person that a hold cannot be let go: the flag `expiry_failed`. No sweeper tries it again.
+pub async fn give_up(ledger: &Ledger, hold: ReservationKey) -> Result<(), LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    expiry::flag_failed(&mut conn, hold).await
 }

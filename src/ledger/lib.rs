@@ -27,5 +27,7 @@ pub mod settings;
 mod setup;
 mod sheet;
 mod store;
+pub mod sweeper;
 pub mod tail;
 pub mod verify;
+mod waits;

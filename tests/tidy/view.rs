@@ -34,9 +34,10 @@ const GRANTS: [(&str, &str, &str); 12] = [
         "api",
         "distribution ledger model",
         // A body is read piece by piece; slow headers are given up below axum; the routes and
-        // their document are one list; the page that shows it is rendered.
-        "axum governor hex http http-body-util hyper hyper-util maud metrics secrecy serde \
-         serde_json serde_path_to_error sha2 thiserror tokio tower tower-http tracing utoipa \
+        // their document are one list; the page that shows it is rendered; answers that stand are
+        // kept within bounds.
+        "axum governor hex http http-body-util hyper hyper-util maud metrics \
+         quick_cache secrecy serde serde_json serde_path_to_error sha2 thiserror tokio tower tower-http tracing utoipa \
          utoipa-axum uuid",
     ),
     (

@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use keyrack_ledger::catalog::{self, Property};
+use keyrack_ledger::sweeper::Sweeper;
 use keyrack_ledger::{holds, inventory};
 use keyrack_model::id::PropertyId;
 use keyrack_model::stay::business_day;
-use tokio::time::Instant;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
@@ -25,13 +25,11 @@ use crate::timetable::alarms::{CLOCK_STOP_SECONDS, clock_distance_seconds};
 pub(super) async fn run(distribution: &Distribution, sweep_seconds: u32) {
     let cancel = &distribution.inner.cancel;
     let rest = Duration::from_secs(sweep_seconds.into());
+    let mut sweeper = Sweeper::new(&distribution.inner.ledger);
     while !cancel.is_cancelled() {
-        let begun = Instant::now();
-        if let Err(error) = sweep_once(distribution).await {
+        if let Err(error) = sweep(distribution, &mut sweeper).await {
             tracing::error!(error = &error as &dyn std::error::Error, "sweeping failed");
         }
-        // A duty of 20 %: four times as long at rest as at work.
-        let rest = rest.max(begun.elapsed() * 4);
         tokio::select! {
             () = cancel.cancelled() => {}
             () = tokio::time::sleep(rest) => {}
@@ -45,6 +43,14 @@ pub(super) async fn run(distribution: &Distribution, sweep_seconds: u32) {
 ///
 /// Failures of the database. A process whose clock is far off sweeps nothing.
 pub async fn sweep_once(distribution: &Distribution) -> Result<u32, DistributionError> {
+    let mut sweeper = Sweeper::new(&distribution.inner.ledger);
+    sweep(distribution, &mut sweeper).await
+}
+
+async fn sweep(
+    distribution: &Distribution,
+    sweeper: &mut Sweeper,
+) -> Result<u32, DistributionError> {
     let inner = &distribution.inner;
     let due = holds::due(&inner.ledger).await?;
     let oldest = due.iter().map(|(_, seconds)| *seconds).max().unwrap_or(0);
@@ -56,19 +62,13 @@ pub async fn sweep_once(distribution: &Distribution) -> Result<u32, Distribution
     if clock_distance_seconds(distribution).await?.abs() >= CLOCK_STOP_SECONDS {
         return Ok(0);
     }
-    let limit = inner.ledger.settings().sweep_holds_max;
-    let mut let_go = 0;
-    for (property, _) in due {
-        if inner.cancel.is_cancelled() {
-            break;
-        }
-        match holds::expire_due(&inner.ledger, property, limit).await {
-            Ok(count) => let_go += count,
-            Err(error) => tracing::error!(property.id = %property,
-                error = &error as &dyn std::error::Error, "dead holds were not let go"),
-        }
-    }
-    Ok(let_go)
+    // It saves double work; where two sweep at once, each hold still expires once.
+    let Some(lease) = inner.leases.sweeping(&inner.pool).await? else {
+        return Ok(0);
+    };
+    let let_go = sweeper.pass(&inner.ledger, inner.cancel.cancelled()).await;
+    lease.give().await;
+    Ok(let_go?)
 }
 
 /// The last business day that this process rolled each property over to: a hint that saves asking,

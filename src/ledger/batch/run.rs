@@ -16,7 +16,7 @@ use crate::decide::draft::{Draft, NightKey};
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
 use crate::store::read::{Keys, Sight};
-use crate::store::{apply, rate, read, room};
+use crate::store::{apply, expiry, rate, read, room};
 
 /// How a try of a batch ended.
 pub(super) enum Tried {
@@ -242,7 +242,7 @@ async fn expire_dead(
     conn: &mut PgConnection,
     properties: &BTreeSet<PropertyId>,
 ) -> Result<Vec<Asked>, LedgerError> {
-    let dead = read::dead_holds(conn, properties, EXPIRE_AT_ONCE).await?;
+    let dead = expiry::dead_holds(conn, properties, EXPIRE_AT_ONCE).await?;
     let by = Arc::new(By {
         actor: "worker:expiry".to_owned(),
         request_id: None,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomId, RoomTypeId};
 use keyrack_model::inventory::{NightBalance, Pool};
-use keyrack_model::reservation::{Guest, GuestName, RevisionKind};
+use keyrack_model::reservation::{Guest, GuestName, RevisionKind, Status};
 use keyrack_model::stay::{StayDate, StayRange};
 use uuid::Uuid;
 
@@ -220,6 +220,9 @@ impl Draft {
         let before = self.seen.reservations.get(&key).cloned();
         after.version = before.as_ref().map_or(1, |b| b.version + 1);
         after.updated_at = self.seen.now;
+        if after.status != Status::Held {
+            after.unflag("expiry_failed");
+        }
         let moved = self.move_claim(before.as_ref(), &after);
         let touched = moved.iter().map(|m| (m.room_type, m.nights)).collect();
         self.write(

@@ -19,6 +19,7 @@ pub mod inexpressible;
 pub mod layer;
 pub mod modify;
 pub mod overbooking;
+pub mod pace;
 pub mod price;
 pub mod progress;
 pub mod record;

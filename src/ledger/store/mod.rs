@@ -9,6 +9,7 @@ pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod constraint;
 pub(crate) mod entry;
+pub(crate) mod expiry;
 pub(crate) mod folio;
 pub(crate) mod idempotency;
 pub(crate) mod key;

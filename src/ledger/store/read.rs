@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use jiff_sqlx::{Date, Timestamp};
-use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::id::{AccountId, PropertyId, RoomTypeId};
 use keyrack_model::inventory::NightBalance;
+use sqlx::PgConnection;
 use sqlx::types::Json;
-use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
 use super::claim;
@@ -281,46 +281,6 @@ pub(crate) async fn give_birth(
         .await
         .map_err(LedgerError::while_doing("giving birth to nights"))?;
     Ok(())
-}
-
-/// Dead holds of some properties, the longest dead first.
-pub(crate) async fn dead_holds(
-    conn: &mut PgConnection,
-    properties: &BTreeSet<PropertyId>,
-    limit: i64,
-) -> Result<Vec<ReservationKey>, LedgerError> {
-    let rows = sqlx::query(
-        "select property_id, reservation_id from reservation
-          where property_id = any($1) and status = 'held' and hold_dead_at <= (select ledger_now())
-          order by hold_dead_at limit $2",
-    )
-    .bind(properties.iter().map(|id| id.0).collect::<Vec<_>>())
-    .bind(limit)
-    .fetch_all(conn)
-    .await
-    .map_err(LedgerError::while_doing("reading dead holds"))?;
-    Ok(rows
-        .iter()
-        .map(|row| (PropertyId(row.get(0)), ReservationId(row.get::<Uuid, _>(1))))
-        .collect())
-}
-
-/// Properties with dead holds, and the age in seconds of the oldest death.
-pub(crate) async fn properties_with_dead_holds(
-    pool: &sqlx::PgPool,
-) -> Result<Vec<(PropertyId, i64)>, LedgerError> {
-    let rows: Vec<(i64, i64)> = sqlx::query_as(
-        "select property_id, extract(epoch from ledger_now() - min(hold_dead_at))::bigint
-           from reservation where status = 'held' and hold_dead_at <= (select ledger_now())
-          group by property_id order by 2 desc",
-    )
-    .fetch_all(pool)
-    .await
-    .map_err(LedgerError::while_doing("looking for dead holds"))?;
-    Ok(rows
-        .into_iter()
-        .map(|(id, age)| (PropertyId(id), age))
-        .collect())
 }
 
 /// Which of these commands have been applied.

@@ -105,7 +105,8 @@ pub struct ReservationView {
     created_at: Timestamp,
     /// When it last changed.
     updated_at: Timestamp,
-    /// What staff should see, such as `unmapped`, `needs_room_change`, `changed_by_both`.
+    /// What staff should see, such as `unmapped`, `needs_room_change`, `changed_by_both`,
+    /// `expiry_failed`.
     flags: Vec<String>,
 }
 

@@ -94,10 +94,13 @@ impl Hotel {
 
     /// A second daemon on the same database.
     pub async fn second_daemon(&self) -> Ledger {
-        let options = self.database.options();
-        Ledger::open(options, Settings::default())
-            .await
-            .expect("a second ledger")
+        self.daemon(Settings::default()).await
+    }
+
+    /// Another daemon with settings of its own.
+    pub async fn daemon(&self, settings: Settings) -> Ledger {
+        let ledger = Ledger::open(self.database.options(), settings).await;
+        ledger.expect("another ledger")
     }
 
     pub async fn set(&self, column: &str, value: &str) {

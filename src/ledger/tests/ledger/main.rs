@@ -9,3 +9,4 @@ mod locks;
 mod overbooking;
 mod races;
 mod rules;
+mod sweeping;

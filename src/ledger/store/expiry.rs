@@ -1,0 +1,72 @@
+//! Dead holds: which there are, and those that cannot be let go.
+
+use std::collections::BTreeSet;
+
+use keyrack_model::id::{PropertyId, ReservationId};
+use sqlx::{PgConnection, Row as _};
+use uuid::Uuid;
+
+use crate::decide::draft::ReservationKey;
+use crate::error::LedgerError;
+
+/// Dead holds of properties, longest dead first. What could not be let go before waits for a
+/// person and keeps nobody from his turn.
+pub(crate) async fn dead_holds(
+    conn: &mut PgConnection,
+    properties: &BTreeSet<PropertyId>,
+    limit: i64,
+) -> Result<Vec<ReservationKey>, LedgerError> {
+    let rows = sqlx::query(
+        "select property_id, reservation_id from reservation
+          where property_id = any($1) and status = 'held' and hold_dead_at <= (select ledger_now())
+            and flags @> '{expiry_failed}' is false
+          order by hold_dead_at limit $2",
+    )
+    .bind(properties.iter().map(|id| id.0).collect::<Vec<_>>())
+    .bind(limit)
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading dead holds"))?;
+    Ok(rows
+        .iter()
+        .map(|row| (PropertyId(row.get(0)), ReservationId(row.get::<Uuid, _>(1))))
+        .collect())
+}
+
+/// Properties with dead holds, and the age in seconds of the oldest death; those that wait for a
+/// person count.
+pub(crate) async fn properties_with_dead_holds(
+    pool: &sqlx::PgPool,
+) -> Result<Vec<(PropertyId, i64)>, LedgerError> {
+    let rows: Vec<(i64, i64)> = sqlx::query_as(
+        "select property_id, extract(epoch from ledger_now() - min(hold_dead_at))::bigint
+           from reservation where status = 'held' and hold_dead_at <= (select ledger_now())
+          group by property_id order by 2 desc",
+    )
+    .fetch_all(pool)
+    .await
+    .map_err(LedgerError::while_doing("looking for dead holds"))?;
+    Ok(rows
+        .into_iter()
+        .map(|(id, age)| (PropertyId(id), age))
+        .collect())
+}
+
+/// Shows a person that a hold cannot be let go. It is no change of the reservation, so its version
+/// stays.
+pub(crate) async fn flag_failed(
+    conn: &mut PgConnection,
+    (property, reservation): ReservationKey,
+) -> Result<(), LedgerError> {
+    sqlx::query(
+        "update reservation set flags = array_append(flags, 'expiry_failed')
+          where property_id = $1 and reservation_id = $2 and status = 'held'
+            and flags @> '{expiry_failed}' is false",
+    )
+    .bind(property.0)
+    .bind(reservation.0)
+    .execute(conn)
+    .await
+    .map_err(LedgerError::while_doing("flagging a hold"))?;
+    Ok(())
+}

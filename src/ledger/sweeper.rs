@@ -1,0 +1,129 @@
+//! The sweeper: lets dead holds go at a pace that callers do not notice.
+//!
+//! Nothing rests on it, since what is dead counts as free when it is read. So it works in batches
+//! with pauses between them, compares how long callers wait while it sweeps and while it does not,
+//! and slows down where that differs (ledger, section 8).
+
+use std::collections::{BTreeSet, HashMap};
+use std::future::Future;
+use std::time::Duration;
+
+use keyrack_model::id::PropertyId;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::decide::draft::ReservationKey;
+use crate::decide::pace::Pace;
+use crate::error::LedgerError;
+use crate::handle::Ledger;
+use crate::holds::{self, Swept};
+use crate::waits::SAMPLES_MIN;
+
+/// A sweeper with what it has learned.
+#[derive(Debug)]
+pub struct Sweeper {
+    pace: Pace,
+    /// What callers wait while nothing is swept.
+    free: Option<Duration>,
+    /// How often a hold could not be let go.
+    failures: HashMap<ReservationKey, u32>,
+}
+
+impl Sweeper {
+    /// One that has seen nothing yet.
+    pub fn new(ledger: &Ledger) -> Self {
+        Self {
+            pace: Pace::fastest(ledger.settings().sweep_holds_max),
+            free: None,
+            failures: HashMap::new(),
+        }
+    }
+
+    /// Its pace now.
+    pub fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// Lets go what is dead now, in batches with pauses; ends when nothing is left, `stopped` ends
+    /// or a minute is over. Says how many it let go.
+    ///
+    /// # Errors
+    ///
+    /// Failures of the database that may pass; what was let go before is let go.
+    pub async fn pass(
+        &mut self,
+        ledger: &Ledger,
+        stopped: impl Future<Output = ()>,
+    ) -> Result<u32, LedgerError> {
+        let mut stopped = std::pin::pin!(stopped);
+        let until = Instant::now() + PASS_MAX;
+        // Whoever asked since the last pass was not disturbed.
+        self.free = ledger.waits().end_window().or(self.free);
+        let due = holds::due(ledger).await?;
+        let properties: BTreeSet<PropertyId> = due.iter().map(|(property, _)| *property).collect();
+        let mut let_go = 0;
+        let (mut free_since, mut window_since) = (Instant::now(), Instant::now());
+        while !properties.is_empty() && Instant::now() < until {
+            let began = Instant::now();
+            let batch = self.pace.batch;
+            let swept = holds::expire_due(ledger, &properties, batch).await?;
+            let is_last = swept.found < usize::try_from(batch).unwrap_or(usize::MAX);
+            let_go += swept.let_go;
+            self.mind_failures(ledger, &swept).await?;
+            if is_last {
+                break;
+            }
+            if timeout(self.pace.pause(began.elapsed()), &mut stopped)
+                .await
+                .is_ok()
+            {
+                break;
+            }
+            if window_since.elapsed() >= WINDOW && ledger.waits().count() >= SAMPLES_MIN {
+                self.learn(ledger);
+                window_since = Instant::now();
+            }
+            if free_since.elapsed() >= FREE_EVERY {
+                ledger.waits().end_window();
+                sleep(FREE).await;
+                self.free = ledger.waits().end_window().or(self.free);
+                (free_since, window_since) = (Instant::now(), Instant::now());
+            }
+        }
+        // What was asked beside the last batches is no measure of undisturbed callers.
+        ledger.waits().end_window();
+        Ok(let_go)
+    }
+
+    fn learn(&mut self, ledger: &Ledger) {
+        if let Some((sweeping, free)) = ledger.waits().end_window().zip(self.free) {
+            self.pace = self.pace.after(sweeping, free);
+        }
+    }
+
+    /// What fails three times is a person's: it is shown, and keeps no other hold from its turn.
+    async fn mind_failures(&mut self, ledger: &Ledger, swept: &Swept) -> Result<(), LedgerError> {
+        for hold in &swept.failed {
+            let failures = self.failures.entry(*hold).or_insert(0);
+            *failures += 1;
+            if *failures < FAILURES_MAX {
+                continue;
+            }
+            self.failures.remove(hold);
+            let (property, reservation) = hold;
+            tracing::error!(property.id = %property, reservation.id = %reservation,
+                "a dead hold cannot be let go: flagged, cancel it by hand");
+            metrics::counter!("expiry_failed_total").increment(1);
+            holds::give_up(ledger, *hold).await?;
+        }
+        Ok(())
+    }
+}
+
+const FAILURES_MAX: u32 = 3;
+/// After it others may have their turn.
+const PASS_MAX: Duration = Duration::from_secs(60);
+/// How long callers are watched beside sweeping.
+const WINDOW: Duration = Duration::from_millis(500);
+/// How often, and for how long, a long pass stands still to see what callers wait without it.
+const FREE_EVERY: Duration = Duration::from_secs(4);
+const FREE: Duration = Duration::from_millis(400);
