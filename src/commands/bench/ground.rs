@@ -33,6 +33,11 @@ pub struct Ground {
 
 impl Ground {
     pub async fn prepare() -> Result<Self> {
+        Self::prepare_with(PROPERTIES, ROOM_TYPES).await
+    }
+
+    /// With so many hotels of so many types, each with a year of nights.
+    pub async fn prepare_with(properties: usize, room_types: usize) -> Result<Self> {
         let state_dir = temporary_state_dir("bench")?;
         let settings = ServerSettings {
             state_dir: state_dir.clone(),
@@ -57,7 +62,7 @@ impl Ground {
         sqlx::raw_sql(include_str!("ground.sql"))
             .execute(&pool)
             .await?;
-        let hotels = Self::hotels(&pool).await?;
+        let hotels = Self::hotels(&pool, properties, room_types).await?;
         Ok(Self {
             server,
             state_dir,
@@ -67,10 +72,14 @@ impl Ground {
         })
     }
 
-    async fn hotels(pool: &PgPool) -> Result<Vec<(i64, Vec<i64>)>> {
+    async fn hotels(
+        pool: &PgPool,
+        properties: usize,
+        room_types: usize,
+    ) -> Result<Vec<(i64, Vec<i64>)>> {
         sqlx::query("select bench_ground($1, $2, $3, $4, $5)")
-            .bind(i32::try_from(PROPERTIES)?)
-            .bind(i32::try_from(ROOM_TYPES)?)
+            .bind(i32::try_from(properties)?)
+            .bind(i32::try_from(room_types)?)
             .bind(jiff_sqlx::Date::from(FIRST))
             .bind(NIGHTS_OPEN)
             .bind(ROOMS)
@@ -120,6 +129,16 @@ impl Ground {
                 .execute(&self.pool)
                 .await?;
         }
+        Ok(())
+    }
+
+    /// So many holds of one night that are dead and not swept.
+    pub async fn kill_holds(&self, holds: i32) -> Result<()> {
+        sqlx::query("select bench_dead_holds($1, $2)")
+            .bind(holds)
+            .bind(jiff_sqlx::Date::from(FIRST))
+            .execute(&self.pool)
+            .await?;
         Ok(())
     }
 
@@ -179,7 +198,8 @@ impl Ground {
             "postgres": row.get::<String, _>(0), "fsync": fsync, "synchronous_commit": commit,
             "full_page_writes": row.get::<String, _>(3),
             "shared_buffers": row.get::<String, _>(4),
-            "cores": cores, "properties": PROPERTIES, "room_types": ROOM_TYPES,
+            "cores": cores, "properties": self.hotels.len(),
+            "room_types": self.hotels.last().map_or(0, |(_, types)| types.len()),
             "nights": NIGHTS_OPEN, "nights_per_hold": NIGHTS,
             "plain": "one transaction per reservation, prepared statements, a pool of 16",
         }))

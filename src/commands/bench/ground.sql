@@ -82,3 +82,30 @@ begin
     end loop;
 end
 $$;
+
+-- Holds of one night that have died, spread over all hotels.
+create function bench_dead_holds(holds integer, first date) returns void language plpgsql as $$
+begin
+    create temporary table dead on commit drop as
+    select n, gen_random_uuid() as id, t.property_id, t.room_type_id, first + n / 200 % 300 as night
+      from generate_series(0, holds - 1) n
+      join (select row_number() over (order by property_id, room_type_id) - 1 as at, count(*) over () as types,
+                   property_id, room_type_id
+              from room_type where code <> 'type-full') t on t.at = n % t.types;
+    insert into reservation (property_id, reservation_id, number, status, source, hold_until, hold_dead_at,
+                             booked_at, created_at, updated_at, detail)
+    select property_id, id, nextval('reservation_number'), 'held', 'web', ledger_now() - interval '1 hour',
+           ledger_now() - interval '1 hour', ledger_now(), ledger_now(), ledger_now(), '{}' from dead order by n;
+    insert into room_stay (property_id, reservation_id, room_stay_id, room_type_id, arrival, departure, taken_from,
+                           taken_until, quantity, adults)
+    select property_id, id, 1, room_type_id, night, night + 1, night, night + 1, 1, 2 from dead order by n;
+    insert into ledger_entry (property_id, command_id, line, reservation_id, version, kind, room_type_id, night_from,
+                              night_until, quantity, from_pool, to_pool, actor, at)
+    select property_id, id, 0, id, 1, 'held', room_type_id, night, night + 1, 1, 'free', 'held', 'bench', ledger_now()
+      from dead order by n;
+    update night set held = held + d.rooms
+      from (select property_id, room_type_id, night, count(*) as rooms from dead group by 1, 2, 3) d
+     where night.property_id = d.property_id and night.room_type_id = d.room_type_id and stay_date = d.night;
+    analyze reservation, room_stay, night;
+end
+$$;

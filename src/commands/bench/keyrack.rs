@@ -31,16 +31,21 @@ pub async fn open(ground: &Ground, daemons: usize) -> Result<Ours> {
     for _ in 0..daemons {
         ledgers.push(Ledger::open(ground.options.clone(), Settings::default()).await?);
     }
+    Ok(of(ground, ledgers))
+}
+
+/// Ledgers that are open already.
+pub fn of(ground: &Ground, ledgers: Vec<Ledger>) -> Ours {
     let by = Arc::new(By {
         actor: "key:1".to_owned(),
         request_id: None,
     });
-    Ok(Ours {
+    Ours {
         ledgers,
         turn: AtomicUsize::new(0),
         hotels: ground.hotels.clone(),
         by,
-    })
+    }
 }
 
 impl Ours {

@@ -13,8 +13,10 @@ mod keyrack;
 mod measure;
 mod plain;
 mod point;
+mod read;
 mod report;
 mod side;
+mod sweep;
 mod twin;
 
 use anyhow::Result;
@@ -46,12 +48,18 @@ pub struct BenchArguments {
 enum Which {
     /// Holds per second against one plain transaction per reservation.
     Ledger,
+    /// Availability as JSON against the same from SQL rows.
+    Read,
+    /// Dead holds let go per second, and what callers notice of it.
+    Sweep,
 }
 
 /// Runs a bench; an error where a gate falls or a sum is wrong.
 pub async fn bench(arguments: &BenchArguments) -> Result<()> {
     match arguments.which {
         Which::Ledger => ledger(arguments).await,
+        Which::Read => read::bench(arguments).await,
+        Which::Sweep => sweep::bench(arguments).await,
     }
 }
 
