@@ -21,6 +21,15 @@ const ROOMS: i32 = 1_000_000;
 /// The type of the first property that has no room left.
 pub const FULL: usize = ROOM_TYPES;
 
+/// How much there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    pub properties: usize,
+    pub room_types: usize,
+    /// The other contenders have their nights as well.
+    pub with_plain: bool,
+}
+
 /// A private Postgres with the hotels in it.
 pub struct Ground {
     server: Server,
@@ -33,11 +42,16 @@ pub struct Ground {
 
 impl Ground {
     pub async fn prepare() -> Result<Self> {
-        Self::prepare_with(PROPERTIES, ROOM_TYPES).await
+        Self::of(Size {
+            properties: PROPERTIES,
+            room_types: ROOM_TYPES,
+            with_plain: true,
+        })
+        .await
     }
 
-    /// With so many hotels of so many types, each with a year of nights.
-    pub async fn prepare_with(properties: usize, room_types: usize) -> Result<Self> {
+    /// A chain of this size, each type with a year of nights.
+    pub async fn of(size: Size) -> Result<Self> {
         let state_dir = temporary_state_dir("bench")?;
         let settings = ServerSettings {
             state_dir: state_dir.clone(),
@@ -62,7 +76,7 @@ impl Ground {
         sqlx::raw_sql(include_str!("ground.sql"))
             .execute(&pool)
             .await?;
-        let hotels = Self::hotels(&pool, properties, room_types).await?;
+        let hotels = Self::hotels(&pool, size).await?;
         Ok(Self {
             server,
             state_dir,
@@ -72,17 +86,14 @@ impl Ground {
         })
     }
 
-    async fn hotels(
-        pool: &PgPool,
-        properties: usize,
-        room_types: usize,
-    ) -> Result<Vec<(i64, Vec<i64>)>> {
-        sqlx::query("select bench_ground($1, $2, $3, $4, $5)")
-            .bind(i32::try_from(properties)?)
-            .bind(i32::try_from(room_types)?)
+    async fn hotels(pool: &PgPool, size: Size) -> Result<Vec<(i64, Vec<i64>)>> {
+        sqlx::query("select bench_ground($1, $2, $3, $4, $5, $6)")
+            .bind(i32::try_from(size.properties)?)
+            .bind(i32::try_from(size.room_types)?)
             .bind(jiff_sqlx::Date::from(FIRST))
             .bind(NIGHTS_OPEN)
             .bind(ROOMS)
+            .bind(size.with_plain)
             .execute(pool)
             .await?;
         let rows = sqlx::query(

@@ -19,7 +19,8 @@ create table twin_reservation (like reservation including all) with (fillfactor 
 create table twin_stay (like room_stay including all);
 create table twin_entry (like ledger_entry including all);
 
-create function bench_ground(properties integer, types integer, first date, nights integer, rooms_ integer)
+create function bench_ground(properties integer, types integer, first date, nights integer, rooms_ integer,
+                             with_plain boolean)
 returns void language plpgsql as $$
 begin
     -- The business day is the first night, wherever the clock of the machine stands.
@@ -37,8 +38,10 @@ begin
                               from_pool, to_pool, actor, at)
     select property_id, gen_random_uuid(), 0, 'capacity_set', room_type_id, first, first + nights, rooms,
            'outside', 'free', 'bench', ledger_now() from room_type;
-    insert into plain_night select * from night order by property_id, room_type_id, stay_date;
-    insert into twin_night select * from night order by property_id, room_type_id, stay_date;
+    if with_plain then
+        insert into plain_night select * from night order by property_id, room_type_id, stay_date;
+        insert into twin_night select * from night order by property_id, room_type_id, stay_date;
+    end if;
     analyze;
 end
 $$;

@@ -21,7 +21,7 @@ use tower::ServiceExt as _;
 
 use super::BenchArguments;
 use super::contender::{Ask, Contender as _};
-use super::ground::{FIRST, Ground};
+use super::ground::{FIRST, Ground, Size};
 use super::keyrack;
 use super::report::{Asked, Better, Report, Row};
 use super::side::side_by_side;
@@ -31,7 +31,12 @@ const HOTEL: usize = 1;
 const ROOM_TYPES: usize = 20;
 
 pub async fn bench(arguments: &BenchArguments) -> Result<()> {
-    let ground = Ground::prepare_with(HOTEL + 1, ROOM_TYPES).await?;
+    let ground = Ground::of(Size {
+        properties: HOTEL + 1,
+        room_types: ROOM_TYPES,
+        with_plain: false,
+    })
+    .await?;
     let mut report = Report::new("read", ground.settings().await?);
     let measured = measure(arguments, &ground, &mut report).await;
     ground.clear().await?;
