@@ -106,14 +106,14 @@ impl Ground {
     }
 
     /// The nth hold that a caller asks for.
-    pub fn ask(shape: Shape, dice: u64) -> Ask {
+    pub fn ask(&self, shape: Shape, dice: u64) -> Ask {
         let pick = |shift: u32, of: usize| {
             let sides = u64::try_from(of).unwrap_or(1);
             usize::try_from((dice >> shift) % sides).unwrap_or(0)
         };
         match shape {
             Shape::Spread | Shape::Mixed => Ask {
-                property: pick(0, PROPERTIES),
+                property: pick(0, self.hotels.len()),
                 room_type: pick(16, ROOM_TYPES),
                 from: i32::try_from((dice >> 32) % 360).unwrap_or(0),
             },
@@ -148,6 +148,35 @@ impl Ground {
         sqlx::query("select bench_dead_holds($1, $2)")
             .bind(holds)
             .bind(jiff_sqlx::Date::from(FIRST))
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// So many million stays of earlier years, in parts that fit a transaction.
+    pub async fn write_history(&self, millions: i32) -> Result<()> {
+        for _ in 0..millions * 4 {
+            sqlx::query("select bench_history($1, $2)")
+                .bind(250_000)
+                .bind(jiff_sqlx::Date::from(FIRST))
+                .execute(&self.pool)
+                .await?;
+        }
+        sqlx::raw_sql("vacuum analyze reservation, room_stay, ledger_entry")
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// Whether the server tidies up by itself, as an ordinary one does.
+    pub async fn set_autovacuum(&self, on: bool) -> Result<()> {
+        let set = if on {
+            "alter system set autovacuum = on"
+        } else {
+            "alter system set autovacuum = off"
+        };
+        sqlx::query(set).execute(&self.pool).await?;
+        sqlx::query("select pg_reload_conf()")
             .execute(&self.pool)
             .await?;
         Ok(())

@@ -112,3 +112,26 @@ begin
     analyze reservation, room_stay, night;
 end
 $$;
+
+-- Stays of the years before the first night, ended and paid.
+create function bench_history(stays integer, first date) returns void language plpgsql as $$
+begin
+    create temporary table old on commit drop as
+    select n, gen_random_uuid() as id, t.property_id, t.room_type_id, first - 3 - n % 1000 as night
+      from generate_series(0, stays - 1) n
+      join (select row_number() over (order by property_id, room_type_id) - 1 as at, count(*) over () as types,
+                   property_id, room_type_id
+              from room_type where code <> 'type-full') t on t.at = n % t.types;
+    insert into reservation (property_id, reservation_id, number, status, source, booked_at, created_at, updated_at,
+                             detail)
+    select property_id, id, nextval('reservation_number'), 'completed', 'web', night, night, night, '{}'
+      from old order by n;
+    insert into room_stay (property_id, reservation_id, room_stay_id, room_type_id, arrival, departure, taken_from,
+                           taken_until, quantity, adults)
+    select property_id, id, 1, room_type_id, night, night + 2, night, night + 2, 1, 2 from old order by n;
+    insert into ledger_entry (property_id, command_id, line, reservation_id, version, kind, room_type_id, night_from,
+                              night_until, quantity, from_pool, to_pool, actor, at)
+    select property_id, id, 0, id, 1, 'confirmed', room_type_id, night, night + 2, 1, 'free', 'sold', 'bench', night
+      from old order by n;
+end
+$$;

@@ -89,7 +89,8 @@ pub async fn rounds(
     side_by_side(count, ours, plain).await
 }
 
-async fn round(
+/// One contender alone.
+pub async fn round(
     ground: &Ground,
     contender: &dyn Contender,
     shape: Shape,
@@ -98,11 +99,12 @@ async fn round(
     seed: u64,
 ) -> Result<Round> {
     let stop = AtomicBool::new(false);
+    let rows_before = ground.rows(contender.table()).await?;
     let (wal_before, cpu_before) = (ground.wal_bytes().await?, ground.server_cpu_ms()?);
     let begun = Instant::now();
     let each = |caller: usize| {
         let seed = seed << 32 | u64::try_from(caller).unwrap_or(0);
-        Caller::new(contender, shape, seed).ask_until(&stop)
+        Caller::new(ground, contender, shape, seed).ask_until(&stop)
     };
     let timer = async {
         tokio::time::sleep(length).await;
@@ -118,7 +120,7 @@ async fn round(
         accepted += caller.accepted;
     }
     waits.sort_unstable();
-    let rows = ground.rows(contender.table()).await?;
+    let rows = ground.rows(contender.table()).await? - rows_before;
     ensure!(
         i64::try_from(accepted)? == rows,
         "{}: accepted {accepted}, rows {rows}",
@@ -135,6 +137,7 @@ async fn round(
 
 /// One of those who ask.
 struct Caller<'a> {
+    ground: &'a Ground,
     contender: &'a dyn Contender,
     shape: Shape,
     dice: SmallRng,
@@ -146,8 +149,9 @@ struct Caller<'a> {
 }
 
 impl<'a> Caller<'a> {
-    fn new(contender: &'a dyn Contender, shape: Shape, seed: u64) -> Self {
+    fn new(ground: &'a Ground, contender: &'a dyn Contender, shape: Shape, seed: u64) -> Self {
         Self {
+            ground,
             contender,
             shape,
             dice: SmallRng::seed_from_u64(seed),
@@ -197,7 +201,7 @@ impl<'a> Caller<'a> {
     }
 
     async fn hold(&mut self) -> Result<()> {
-        let ask = Ground::ask(self.shape, self.dice.next_u64());
+        let ask = self.ground.ask(self.shape, self.dice.next_u64());
         if let Some(taken) = self.contender.hold(ask).await? {
             self.accepted += 1;
             if self.shape == Shape::Mixed {

@@ -9,6 +9,7 @@ mod contender;
 mod cpu;
 mod crash;
 mod ground;
+mod growth;
 mod keyrack;
 mod measure;
 mod plain;
@@ -52,6 +53,8 @@ enum Which {
     Read,
     /// Dead holds let go per second, and what callers notice of it.
     Sweep,
+    /// The ledger with many hotels, years of history and a long day behind it: by hand.
+    Growth(growth::Growth),
 }
 
 /// Runs a bench; an error where a gate falls or a sum is wrong.
@@ -60,6 +63,7 @@ pub async fn bench(arguments: &BenchArguments) -> Result<()> {
         Which::Ledger => ledger(arguments).await,
         Which::Read => read::bench(arguments).await,
         Which::Sweep => sweep::bench(arguments).await,
+        Which::Growth(growth) => growth::bench(arguments, growth).await,
     }
 }
 

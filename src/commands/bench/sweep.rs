@@ -53,7 +53,7 @@ async fn measure(
         async |number| {
             ground.reset().await?;
             ground.kill_holds(DEAD_HOLDS).await?;
-            let alone = watch(&callers, number, ALONE).await?;
+            let alone = watch(ground, &callers, number, ALONE).await?;
             ensure!(!alone.is_empty(), "nobody was answered");
             let sweeping = async {
                 let began = Instant::now();
@@ -61,7 +61,7 @@ async fn measure(
                 let let_go = sweeper.pass(&ledger, stopped).await?;
                 Ok::<_, anyhow::Error>(f64::from(let_go) / began.elapsed().as_secs_f64())
             };
-            let (waits, released) = tokio::join!(watch(&callers, number, length), sweeping);
+            let (waits, released) = tokio::join!(watch(ground, &callers, number, length), sweeping);
             let wrong = ground.wrong_sums().await?;
             ensure!(
                 wrong.is_empty(),
@@ -73,8 +73,8 @@ async fn measure(
         async |number| {
             ground.reset().await?;
             ground.kill_holds(DEAD_HOLDS).await?;
-            watch(&callers, number, ALONE).await?;
-            Ok(p95_ms(watch(&callers, number, length).await?))
+            watch(ground, &callers, number, ALONE).await?;
+            Ok(p95_ms(watch(ground, &callers, number, length).await?))
         },
     );
     let pairs = pairs.await?;
@@ -118,7 +118,12 @@ async fn measure(
 }
 
 /// How long callers wait for holds, spread over all hotels.
-async fn watch(callers: &keyrack::Ours, number: usize, length: Duration) -> Result<Vec<Duration>> {
+async fn watch(
+    ground: &Ground,
+    callers: &keyrack::Ours,
+    number: usize,
+    length: Duration,
+) -> Result<Vec<Duration>> {
     let stop = AtomicBool::new(false);
     let each = async |caller: usize| {
         let seed = u64::try_from(number * CALLERS + caller).unwrap_or(0);
@@ -127,7 +132,7 @@ async fn watch(callers: &keyrack::Ours, number: usize, length: Duration) -> Resu
         while !stop.load(Ordering::Relaxed) {
             let asked = Instant::now();
             let held = callers
-                .hold(Ground::ask(Shape::Spread, dice.next_u64()))
+                .hold(ground.ask(Shape::Spread, dice.next_u64()))
                 .await?;
             ensure!(held.is_some(), "refused where rooms never end");
             waits.push(asked.elapsed());
