@@ -43,7 +43,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Measure the ledger beside the plain way.
-    Bench(bench::BenchArguments),
+    Bench(bench::arguments::BenchArguments),
     /// A private Postgres, two fake channels, a hotel and a day of its life; ends with the audit.
     Demo(demo::DemoArguments),
     /// Look at configuration, database, clock and accounts, and say what to do.

@@ -67,7 +67,8 @@ pub async fn due(ledger: &Ledger) -> Result<Vec<(PropertyId, i64)>, LedgerError>
     expiry::properties_with_dead_holds(ledger.pool()).await
 }
 
-/// Shows a person that a hold cannot be let go: the flag `expiry_failed`. No sweeper tries it again.
+/// Shows a person that a hold cannot be let go: the flag `expiry_failed`. No sweeper tries it
+/// again.
 pub async fn give_up(ledger: &Ledger, hold: ReservationKey) -> Result<(), LedgerError> {
     let mut conn = connection::reader(ledger).await?;
     expiry::flag_failed(&mut conn, hold).await

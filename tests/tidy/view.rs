@@ -36,9 +36,9 @@ const GRANTS: [(&str, &str, &str); 12] = [
         // A body is read piece by piece; slow headers are given up below axum; the routes and
         // their document are one list; the page that shows it is rendered; answers that stand are
         // kept within bounds.
-        "axum governor hex http http-body-util hyper hyper-util maud metrics \
-         quick_cache secrecy serde serde_json serde_path_to_error sha2 thiserror tokio tower tower-http tracing utoipa \
-         utoipa-axum uuid",
+        "axum governor hex http http-body-util hyper hyper-util maud metrics quick_cache secrecy \
+         serde serde_json serde_path_to_error sha2 thiserror tokio tower tower-http tracing \
+         utoipa utoipa-axum uuid",
     ),
     (
         "console",

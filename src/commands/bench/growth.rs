@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use super::BenchArguments;
+use super::arguments::BenchArguments;
 use super::contender::Shape;
 use super::ground::{Ground, Size};
 use super::keyrack::{self, Ours};

@@ -5,6 +5,7 @@
 //! runs in rounds after a warm-up, A B A B, so that a noisy machine is noisy for both; a row shows
 //! the median ratio of its rounds with the spread. A fast run that oversells is a failure.
 
+pub mod arguments;
 mod contender;
 mod cpu;
 mod crash;
@@ -21,41 +22,13 @@ mod sweep;
 mod twin;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
 
+use arguments::{BenchArguments, Which};
 use contender::Contender;
 use ground::Ground;
 use measure::{Round, rounds};
 use point::{Against, Load, points};
 use report::Report;
-
-/// Arguments of `keyrack bench`.
-#[derive(Debug, Args)]
-pub struct BenchArguments {
-    #[command(subcommand)]
-    which: Which,
-    /// The same figures as JSON.
-    #[arg(long, global = true)]
-    json: bool,
-    /// Seconds that each contender runs in each round.
-    #[arg(long, global = true, default_value_t = 1.0)]
-    seconds: f64,
-    /// Measured rounds after the warm-up.
-    #[arg(long, global = true, default_value_t = 3)]
-    rounds: usize,
-}
-
-#[derive(Debug, Subcommand)]
-enum Which {
-    /// Holds per second against one plain transaction per reservation.
-    Ledger,
-    /// Availability as JSON against the same from SQL rows.
-    Read,
-    /// Dead holds let go per second, and what callers notice of it.
-    Sweep,
-    /// The ledger with many hotels, years of history and a long day behind it: by hand.
-    Growth(growth::Growth),
-}
 
 /// Runs a bench; an error where a gate falls or a sum is wrong.
 pub async fn bench(arguments: &BenchArguments) -> Result<()> {

@@ -19,7 +19,7 @@ use serde::Serialize;
 use sqlx::{PgPool, Row as _};
 use tower::ServiceExt as _;
 
-use super::BenchArguments;
+use super::arguments::BenchArguments;
 use super::contender::{Ask, Contender as _};
 use super::ground::{FIRST, Ground, Size};
 use super::keyrack;

@@ -11,7 +11,7 @@ use keyrack_ledger::settings::Settings;
 use keyrack_ledger::sweeper::Sweeper;
 use rand::{RngCore as _, SeedableRng as _, rngs::SmallRng};
 
-use super::BenchArguments;
+use super::arguments::BenchArguments;
 use super::contender::{Contender as _, Shape};
 use super::ground::Ground;
 use super::keyrack;
@@ -51,10 +51,7 @@ async fn measure(
     let pairs = side_by_side(
         arguments.rounds,
         async |number| {
-            ground.reset().await?;
-            ground.kill_holds(DEAD_HOLDS).await?;
-            let alone = watch(ground, &callers, number, ALONE).await?;
-            ensure!(!alone.is_empty(), "nobody was answered");
+            prepare(ground, &callers, number).await?;
             let sweeping = async {
                 let began = Instant::now();
                 let stopped = tokio::time::sleep(length);
@@ -63,50 +60,16 @@ async fn measure(
             };
             let (waits, released) = tokio::join!(watch(ground, &callers, number, length), sweeping);
             let wrong = ground.wrong_sums().await?;
-            ensure!(
-                wrong.is_empty(),
-                "the sums do not hold: {}",
-                wrong.join("; ")
-            );
+            let words = wrong.join("; ");
+            ensure!(wrong.is_empty(), "the sums do not hold: {words}");
             Ok((p95_ms(waits?), released?))
         },
         async |number| {
-            ground.reset().await?;
-            ground.kill_holds(DEAD_HOLDS).await?;
-            watch(ground, &callers, number, ALONE).await?;
+            prepare(ground, &callers, number).await?;
             Ok(p95_ms(watch(ground, &callers, number, length).await?))
         },
     );
-    let pairs = pairs.await?;
-    let released: Vec<(f64, f64)> = pairs.iter().map(|((_, rate), _)| (*rate, 1.0)).collect();
-    let waits: Vec<(f64, f64)> = pairs
-        .iter()
-        .map(|((ours, _), alone)| (*ours, *alone))
-        .collect();
-    let asked = |name, unit, gate, goal, better| Asked {
-        name,
-        callers: CALLERS,
-        unit,
-        gate: Some(gate),
-        goal: Some(goal),
-        better,
-    };
-    let higher = asked(
-        "holds let go (in a second)",
-        "/s",
-        2_000.0,
-        4_000.0,
-        Better::Higher,
-    );
-    report.add(Row::of(higher, &released));
-    let lower = asked(
-        "callers' p95, against no sweeping",
-        "ms",
-        1.5,
-        1.2,
-        Better::Lower,
-    );
-    report.add(Row::of(lower, &waits));
+    add(report, &pairs.await?);
     // Those that are left are let go as well, so that the pace has its end.
     let left = sweeper.pass(&ledger, pending()).await?;
     let pace = sweeper.pace();
@@ -115,6 +78,42 @@ async fn measure(
         "the pace at the end: batches of {}, at rest {} times as long as at work; {left} were left",
         pace.batch, pace.rest
     ))
+}
+
+/// Dead holds, and callers alone for a while.
+async fn prepare(ground: &Ground, callers: &keyrack::Ours, number: usize) -> Result<()> {
+    ground.reset().await?;
+    ground.kill_holds(DEAD_HOLDS).await?;
+    let alone = watch(ground, callers, number, ALONE).await?;
+    ensure!(!alone.is_empty(), "nobody was answered");
+    Ok(())
+}
+
+/// Of each round: the callers' wait and the holds let go, and the wait without sweeping.
+fn add(report: &mut Report, pairs: &[((f64, f64), f64)]) {
+    let asked = Asked {
+        name: "holds let go (in a second)",
+        callers: CALLERS,
+        unit: "/s",
+        gate: Some(2_000.0),
+        goal: Some(4_000.0),
+        better: Better::Higher,
+    };
+    let released: Vec<_> = pairs.iter().map(|((_, rate), _)| (*rate, 1.0)).collect();
+    report.add(Row::of(asked, &released));
+    let asked = Asked {
+        name: "callers' p95, against no sweeping",
+        unit: "ms",
+        gate: Some(1.5),
+        goal: Some(1.2),
+        better: Better::Lower,
+        ..asked
+    };
+    let waits: Vec<_> = pairs
+        .iter()
+        .map(|((ours, _), alone)| (*ours, *alone))
+        .collect();
+    report.add(Row::of(asked, &waits));
 }
 
 /// How long callers wait for holds, spread over all hotels.

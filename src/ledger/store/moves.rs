@@ -26,6 +26,9 @@ pub(crate) struct MovedRow {
 ///
 /// An entry is new when its transaction was running or not begun in the earlier picture. By
 /// sequence, or by the horizon alone, some would be missed or come late.
+///
+/// The instant is that at which the statement came in, before its picture was taken: what another
+/// commits while it runs is not in the picture, and an instant of the end would promise it.
 pub(crate) async fn since(
     conn: &mut PgConnection,
     since: Option<&str>,
@@ -39,7 +42,8 @@ pub(crate) async fn since(
               order by tx, seq limit $2),
          asked as materialized (
              select property_id, rules_version as version from property where property_id = any($3))
-         select ledger_now() as now, pg_current_snapshot()::text as picture,
+         select now() + (ledger_now() - clock_timestamp()) as now,
+                pg_current_snapshot()::text as picture,
                 (select count(*) from seen) as entries,
                 array(select distinct property_id from seen
                        where not pg_visible_in_snapshot(tx, $1::text::pg_snapshot)) as moved,

@@ -1,0 +1,33 @@
+//! What `keyrack bench` is told.
+
+use clap::{Args, Subcommand};
+
+use super::growth::Growth;
+
+/// Arguments of `keyrack bench`.
+#[derive(Debug, Args)]
+pub struct BenchArguments {
+    #[command(subcommand)]
+    pub which: Which,
+    /// The same figures as JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Seconds that each contender runs in each round.
+    #[arg(long, global = true, default_value_t = 1.0)]
+    pub seconds: f64,
+    /// Measured rounds after the warm-up.
+    #[arg(long, global = true, default_value_t = 3)]
+    pub rounds: usize,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Which {
+    /// Holds per second against one plain transaction per reservation.
+    Ledger,
+    /// Availability as JSON against the same from SQL rows.
+    Read,
+    /// Dead holds let go per second, and what callers notice of it.
+    Sweep,
+    /// The ledger with many hotels, years of history and a long day behind it: by hand.
+    Growth(Growth),
+}
