@@ -5,8 +5,10 @@ use keyrack_model::adapter::{ParseFault, Parsed};
 use crate::mask::{Names, mask};
 use crate::xml::BYTES_MAX;
 
-/// Characters of the offending piece that are kept.
+/// Characters of the offending piece, and of the reason, that are kept.
 const RAW_CHARS_MAX: usize = 500;
+/// Characters of the place that are kept.
+const AT_CHARS_MAX: usize = 200;
 
 /// A piece that could not be read. `masked` has no card data in it.
 pub(crate) fn fault(
@@ -16,11 +18,22 @@ pub(crate) fn fault(
     reference: Option<&str>,
 ) -> ParseFault {
     ParseFault {
-        at: at.into(),
-        why: why.into(),
-        raw: masked.chars().take(RAW_CHARS_MAX).collect(),
+        at: kept(&at.into(), AT_CHARS_MAX),
+        why: kept(&why.into(), RAW_CHARS_MAX),
+        raw: kept(masked, RAW_CHARS_MAX),
         reference: reference.map(str::to_owned),
     }
+}
+
+/// The beginning of a stranger's words, without NUL, which no text of a database can hold.
+pub(crate) fn kept(words: &str, chars_max: usize) -> String {
+    let beginning = words.chars().take(chars_max);
+    beginning
+        .map(|letter| match letter {
+            '\0' => char::REPLACEMENT_CHARACTER,
+            letter => letter,
+        })
+        .collect()
 }
 
 /// A message of which nothing was taken.

@@ -131,18 +131,19 @@ fn inventories(
     announced: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Inventory>, String> {
     let mut read: Vec<Inventory> = Vec::new();
+    let mut are_seasons = true;
     for (number, element) in elements.iter().enumerate() {
         let at = |why: String| format!("Inventory {}: {why}", number + 1);
         let inventory = inventory(element, announced).map_err(at)?;
         if inventory.kind == Kind::Season {
             needs(announced, CLOSING_SEASONS).map_err(at)?;
-            let first = read.iter().all(|earlier| earlier.kind == Kind::Season);
-            if !is_complete || !first {
+            if !is_complete || !are_seasons {
                 return Err(at(
                     "closing seasons stand in complete sets only, before the rest".to_owned(),
                 ));
             }
         }
+        are_seasons &= inventory.kind == Kind::Season;
         read.push(inventory);
     }
     Ok(read)
@@ -252,17 +253,20 @@ fn no_overlap(inventories: &[Inventory]) -> Result<(), String> {
     if !all_apart {
         return Err("periods of one room, category or season overlap".to_owned());
     }
-    let seasons: Vec<StayRange> = inventories
+    // Apart from each other, so that in their order the ends are in order as well.
+    let mut seasons: Vec<StayRange> = inventories
         .iter()
         .filter(|each| each.kind == Kind::Season)
         .map(|each| each.nights)
         .collect();
+    seasons.sort_unstable();
+    let is_closed = |nights: StayRange| {
+        let at = seasons.partition_point(|season| season.departure() <= nights.arrival());
+        let season = seasons.get(at);
+        season.is_some_and(|season| season.intersection(nights).is_some())
+    };
     let mut bookable = inventories.iter().filter(|each| each.rooms > 0);
-    if bookable.any(|each| {
-        seasons
-            .iter()
-            .any(|s| s.intersection(each.nights).is_some())
-    }) {
+    if bookable.any(|each| is_closed(each.nights)) {
         return Err("a night of a closing season has bookable rooms".to_owned());
     }
     Ok(())

@@ -32,6 +32,7 @@ mod free_rooms;
 mod handshake;
 mod next;
 mod parse;
+mod prices;
 mod render;
 mod request;
 #[cfg(test)]

@@ -3,14 +3,15 @@
 use keyrack_model::adapter::{Inbound, Parsed};
 use keyrack_model::money::Money;
 use keyrack_model::reservation::{Guest, ReportedRoom, ReservationReport, RevisionKind};
-use keyrack_model::stay::{Stay, StayDate, plus_days};
+use keyrack_model::stay::{Stay, StayDate};
 
+use super::prices::{Allowance, nightly};
 use super::wire::{self, GUEST_REQUESTS, HotelReservation, NAMES, REFERENCE_MAX};
 use super::{free_rooms, handshake};
-use crate::fault::{fault, refused_unread, unreadable};
+use crate::fault::{fault, kept, refused_unread, unreadable};
 use crate::mask::mask;
-use crate::ota2003::message::{amount, answer, date, instant, money, reasons, required_date};
-use crate::ota2003::res_notif::{Remarks, customer, guest_counts};
+use crate::ota2003::message::{self, amount, answer, date, instant, money, reasons, required_date};
+use crate::ota2003::res_notif::{Remarks, customer, guest_counts, rooms_fit};
 use crate::xml::{self, Document, Element};
 
 /// What a message held.
@@ -38,8 +39,7 @@ pub(super) fn error_text(body: &[u8]) -> Option<String> {
     let head = &body[..body.len().min(1_000)];
     let head = String::from_utf8_lossy(head);
     let head = head.trim_start_matches('\u{feff}').trim();
-    head.starts_with("ERROR")
-        .then(|| head.chars().take(300).collect())
+    head.starts_with("ERROR").then(|| kept(head, 300))
 }
 
 /// By the outermost element; everything that is sent either way can be read, for `inspect`.
@@ -84,14 +84,16 @@ fn requests(document: &Document, list: Option<&Element>, topic: &str) -> Parsed 
         .filter(|hotel| !hotel.is_empty());
     let mut parsed = Parsed::default();
     let told = list.map(wire::reservations).unwrap_or_default();
+    let mut allowance = Allowance::default();
     for (number, told) in told.iter().enumerate() {
-        match report(told, asked_for) {
+        match report(told, asked_for, &mut allowance) {
             Ok(report) => parsed.reports.push(report),
             Err(why) => {
                 let name = told.id.unwrap_or("without an ID");
                 let at = format!("HotelReservation {}, {name}", number + 1);
                 let raw = document.raw(told.element);
-                parsed.faults.push(fault(at, why, &raw, told.id));
+                let reference = told.id.filter(|id| is_reference(id));
+                parsed.faults.push(fault(at, why, &raw, reference));
             }
         }
     }
@@ -104,20 +106,26 @@ fn requests(document: &Document, list: Option<&Element>, topic: &str) -> Parsed 
     parsed
 }
 
+fn is_reference(id: &str) -> bool {
+    id.chars().count() <= REFERENCE_MAX
+}
+
 fn report(
     told: &HotelReservation<'_>,
     asked_for: Option<&str>,
+    allowance: &mut Allowance,
 ) -> Result<ReservationReport, String> {
     let reference = told
         .id
-        .filter(|id| id.chars().count() <= REFERENCE_MAX)
+        .filter(|id| is_reference(id))
         .ok_or("UniqueID needs an ID of 1 to 32 characters")?;
     let (kind, is_quote) = kind(told)?;
+    rooms_fit(told.room_stays.len())?;
     let mut remarks = Remarks::default();
     let mut rooms = Vec::new();
     let mut commission: Option<Money> = None;
     for stay in &told.room_stays {
-        match room(stay, is_quote, &mut remarks) {
+        match room(stay, is_quote, &mut remarks, allowance) {
             Ok(room) => rooms.push(room),
             // A cancellation frees what we know; its own rooms are decoration.
             Err(_) if kind == RevisionKind::Cancelled => {}
@@ -146,7 +154,7 @@ fn report(
         remarks.add_all(global);
     }
     Ok(ReservationReport {
-        hotel_code: hotel.or(asked_for).map(str::to_owned),
+        hotel_code: hotel.or(asked_for).map(message::code),
         reference: reference.to_owned(),
         kind,
         order: order(kind, told),
@@ -187,7 +195,12 @@ fn order(kind: RevisionKind, told: &HotelReservation<'_>) -> Option<i64> {
     Some(at.as_microsecond())
 }
 
-fn room(stay: &Element, is_quote: bool, remarks: &mut Remarks) -> Result<ReportedRoom, String> {
+fn room(
+    stay: &Element,
+    is_quote: bool,
+    remarks: &mut Remarks,
+    allowance: &mut Allowance,
+) -> Result<ReportedRoom, String> {
     let period = match stay.child("TimeSpan") {
         Some(span) if is_quote => wished(span, remarks)?,
         Some(span) => Some(period(span)?),
@@ -198,10 +211,11 @@ fn room(stay: &Element, is_quote: bool, remarks: &mut Remarks) -> Result<Reporte
     if let Some(meals) = plan.and_then(|plan| plan.child("MealsIncluded")) {
         remark_meals(meals, remarks);
     }
+    let nights = period.and_then(|(arrival, departure)| Stay::new(arrival, departure));
     let (adults, children_ages) = guest_counts(stay);
     let code = |element: Option<&Element>, name: &str| {
         let code = element.and_then(|element| element.attribute(name));
-        code.map(str::to_owned)
+        code.map(message::code)
     };
     Ok(ReportedRoom {
         room_key: None,
@@ -211,7 +225,7 @@ fn room(stay: &Element, is_quote: bool, remarks: &mut Remarks) -> Result<Reporte
         arrival: period.map(|(arrival, _)| arrival),
         departure: period.map(|(_, departure)| departure),
         quantity: 1,
-        nightly: period.map_or_else(Vec::new, |period| nightly(stay, period)),
+        nightly: nights.map_or_else(Vec::new, |nights| nightly(stay, nights, allowance)),
         total: stay.child("Total").and_then(amount),
         adults,
         children_ages,
@@ -248,33 +262,6 @@ fn wished(span: &Element, remarks: &mut Remarks) -> Result<Option<(StayDate, Sta
         remarks.add(&format!("Arrival between {earliest} and {latest}{nights}"));
     }
     Ok(None)
-}
-
-/// The prices of nights, where they are told day by day. A price holds up to its last day, or up
-/// to the day before where that is said to be excluded.
-fn nightly(stay: &Element, (arrival, departure): (StayDate, StayDate)) -> Vec<(StayDate, Money)> {
-    let mut nights: Vec<(StayDate, Money)> = Vec::new();
-    for rate in stay.every(&["RoomRates", "RoomRate", "Rates", "Rate"]) {
-        let by_the_day = matches!(rate.attribute("RateTimeUnit"), None | Some("Day"))
-            && matches!(rate.attribute("UnitMultiplier"), None | Some("1"));
-        let day = |name: &str| rate.attribute(name).and_then(date);
-        let price = rate.child("Base").and_then(amount);
-        let (Some(first), Some(price), true) = (day("EffectiveDate"), price, by_the_day) else {
-            continue;
-        };
-        let is_excluded = matches!(rate.attribute("ExpireDateExclusiveInd"), Some("true" | "1"));
-        let after = match day("ExpireDate") {
-            Some(end) if is_excluded => end,
-            Some(end) => plus_days(end, 1),
-            None => plus_days(first, 1),
-        };
-        if let Some(held) = Stay::new(first.max(arrival), after.min(departure)) {
-            nights.extend(held.nights().map(|night| (night, price)));
-        }
-    }
-    nights.sort_by_key(|(night, _)| *night);
-    nights.dedup_by_key(|(night, _)| *night);
-    nights
 }
 
 fn remark_meals(meals: &Element, remarks: &mut Remarks) {

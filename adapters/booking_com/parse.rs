@@ -12,8 +12,8 @@ use super::render::END;
 use super::wire::{self, HotelReservation, MISSED, Message, NAMES, POLL_LIMIT, Queue};
 use crate::fault::{fault, refused_unread, unreadable};
 use crate::mask::mask;
-use crate::ota2003::message::{amount, date, instant, money, reasons, required_date};
-use crate::ota2003::res_notif::{Remarks, customer, guest_counts};
+use crate::ota2003::message::{amount, code, date, instant, money, reasons, required_date};
+use crate::ota2003::res_notif::{Remarks, customer, guest_counts, rooms_fit};
 use crate::ota2003::{avail_notif, rate_amount_notif};
 use crate::xml::{self, Document, Element};
 
@@ -151,6 +151,7 @@ fn reference<'a>(reservation: &HotelReservation<'a>) -> Result<&'a str, String> 
 fn report(source: Source, told: &HotelReservation<'_>) -> Result<ReservationReport, String> {
     let reference = reference(told)?;
     let kind = kind(source, told)?;
+    rooms_fit(told.room_stays.len())?;
     let booker = booker(told);
     let sleepers = sleepers(told);
     let mut remarks = Remarks::default();
@@ -175,7 +176,7 @@ fn report(source: Source, told: &HotelReservation<'_>) -> Result<ReservationRepo
     }
     let total = told.global.and_then(|global| global.child("Total"));
     Ok(ReservationReport {
-        hotel_code: hotel_code.map(str::to_owned),
+        hotel_code: hotel_code.map(code),
         reference: reference.to_owned(),
         kind,
         order: order(kind, told),
@@ -278,10 +279,10 @@ fn room(
     for rate in stay.every(&["RoomRates", "RoomRate"]) {
         let night = required_date(rate, "EffectiveDate")?;
         nights.push(night);
-        if let Some(code) = rate.attribute("RatePlanCode") {
-            let (code, is_virtual) = without_card_mark(code);
+        if let Some(told) = rate.attribute("RatePlanCode") {
+            let (bare, is_virtual) = without_card_mark(told);
             *is_virtual_card |= is_virtual;
-            rate_code.get_or_insert_with(|| code.to_owned());
+            rate_code.get_or_insert_with(|| code(bare));
         }
         let price = rate.at(&["Rates", "Rate", "Total"]).and_then(amount);
         nightly.extend(price.map(|price| (night, price)));
@@ -296,12 +297,12 @@ fn room(
         .into_iter()
         .find_map(|number| sleepers.get(number.attribute("RPH")?));
     Ok(ReportedRoom {
-        room_key: stay.attribute("IndexNumber").map(str::to_owned),
+        room_key: stay.attribute("IndexNumber").map(code),
         // Without a code the room is unmapped: staff hear of it, the guest is kept.
         room_code: kind
             .and_then(|kind| kind.attribute("RoomTypeCode"))
-            .unwrap_or_default()
-            .to_owned(),
+            .map(code)
+            .unwrap_or_default(),
         rate_code,
         arrival: Some(arrival),
         departure: Some(departure),

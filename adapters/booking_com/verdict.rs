@@ -8,10 +8,14 @@ use super::wire::{
     self, ACKNOWLEDGE_MODIFIED, ACKNOWLEDGE_NEW, AVAILABILITY, MISSED, MODIFIED, Message, NAMES,
     NEW, RATES, SIGN_IN, TEST, Token, Traced,
 };
+use crate::fault::kept;
 use crate::mask::mask;
 use crate::ota2003::message::{Answer, Notice};
 use crate::ota2003::verdict::{by_status, is_taken, retry_after};
 use crate::xml::{self, BYTES_MAX};
+
+/// Characters of a request id that are kept.
+const RUID_CHARS_MAX: usize = 200;
 
 /// What an error means for the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,10 +121,10 @@ fn success() -> Answer {
 fn notice((code, words): (Option<String>, String)) -> Notice {
     Notice {
         kind: None,
-        code,
+        code: code.map(|code| kept(&code, Notice::NAME_CHARS_MAX)),
         record: None,
         status: None,
-        words,
+        words: kept(&words, Notice::WORDS_CHARS_MAX),
     }
 }
 
@@ -150,7 +154,7 @@ fn sign_in(reply: &Reply) -> Verdict {
 
 fn json_ruid(body: &[u8]) -> Option<String> {
     let traced: Option<Traced> = serde_json::from_slice(body).ok();
-    traced.map(|traced| traced.ruid)
+    traced.map(|traced| kept(&traced.ruid, RUID_CHARS_MAX))
 }
 
 /// An answer whose body says nothing that we know.

@@ -6,10 +6,21 @@ use jiff::tz::TimeZone;
 use keyrack_model::money::{Currency, Money};
 use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days};
 
+use crate::fault::kept;
 use crate::xml::Element;
 
 /// The namespace of every release.
 pub(crate) const NAMESPACE: &str = "http://www.opentravel.org/OTA/2003/05";
+
+/// Characters of a channel's code that are kept: more than any channel gives, and few enough to be
+/// the key of a row.
+const CODE_CHARS_MAX: usize = 64;
+
+/// A channel's code of a hotel, a room or a rate. What is longer is none that anybody maps: its
+/// beginning is shown to staff.
+pub(crate) fn code(text: &str) -> String {
+    kept(text, CODE_CHARS_MAX)
+}
 
 /// Whether the end of a range of nights is a night itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +126,16 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
+    /// Characters of a code, a record or a status that are kept.
+    pub(crate) const NAME_CHARS_MAX: usize = 100;
+    /// Characters of the words that are kept.
+    pub(crate) const WORDS_CHARS_MAX: usize = 500;
+
     fn read(element: &Element) -> Self {
-        let owned = |name: &str| element.attribute(name).map(str::to_owned);
+        let owned = |name: &str| {
+            let text = element.attribute(name)?;
+            Some(kept(text, Self::NAME_CHARS_MAX))
+        };
         let words = [element.text(), element.attribute("ShortText").unwrap_or("")]
             .into_iter()
             .find(|words| !words.is_empty());
@@ -125,7 +144,7 @@ impl Notice {
             code: owned("Code"),
             record: owned("RecordID").or_else(|| owned("LocatorID")),
             status: owned("Status"),
-            words: words.unwrap_or_default().chars().take(500).collect(),
+            words: kept(words.unwrap_or_default(), Self::WORDS_CHARS_MAX),
         }
     }
 

@@ -7,9 +7,22 @@ use crate::xml::Element;
 
 /// More guests of a kind than any room holds; bounds what a hostile count can cost.
 const COUNT_MAX: i32 = 99;
+const GUESTS_MAX: usize = 99;
+/// More rooms than any channel sells at once; bounds what matching them with ours can cost.
+const ROOMS_MAX: usize = 200;
 /// Characters of a remark that are kept.
 const REMARK_CHARS_MAX: usize = 4_000;
 const REMARKS_MAX: usize = 50;
+
+/// Whether a reservation has as many rooms as are read; else why not.
+pub(crate) fn rooms_fit(rooms: usize) -> Result<(), String> {
+    match rooms <= ROOMS_MAX {
+        true => Ok(()),
+        false => Err(format!(
+            "a reservation has at most {ROOMS_MAX} RoomStays, this one has {rooms}"
+        )),
+    }
+}
 
 /// Adults, and the age of each child; `None` where no count is told at all. A guest with an age
 /// is a child, unless the age code says adult (10).
@@ -28,9 +41,10 @@ pub(crate) fn guest_counts(stay: &Element) -> (Option<i32>, Vec<Option<i32>>) {
             _ => age.is_none(),
         };
         if is_adult {
-            adults += number;
+            adults = (adults + number).min(COUNT_MAX);
         } else {
-            ages.extend((0..number).map(|_| age));
+            let rest = GUESTS_MAX.saturating_sub(ages.len());
+            ages.extend((0..number).map(|_| age).take(rest));
         }
     }
     (told.then_some(adults), ages)

@@ -2,12 +2,9 @@
 
 use keyrack_adapters::{all, by_code};
 use keyrack_model::adapter::{
-    ChannelAdapter, Exchange, Goal, Method, Outbound, Outcome, Parsed, Receipt, ReceiptOutcome,
-    Reply, Session, Step,
+    Exchange, Goal, Method, Outbound, Outcome, Parsed, Receipt, ReceiptOutcome, Reply, Session,
+    Step,
 };
-use keyrack_model::ari::{AriPush, AriSpan, AriValues};
-use keyrack_model::money::{Currency, Money};
-use keyrack_model::stay::{Stay, StayDate};
 use proptest::prelude::{any, prop_assert, proptest};
 use proptest::test_runner::Config;
 use secrecy::SecretString;
@@ -17,53 +14,7 @@ mod fixture;
 use fixture::case::{SECRET, cases, inbound, receipts, session};
 use fixture::cells::{pushes, tellable, told};
 use fixture::hostile;
-
-/// Everything that the adapter ever sends, one of each kind.
-fn everything_sent(adapter: &dyn ChannelAdapter) -> Vec<Outbound> {
-    let session = session(adapter);
-    let mut sent = adapter.render(&a_push(true), &session).expect("a push");
-    for case in cases(adapter) {
-        let receipts = receipts(&adapter.parse(&case.inbound()));
-        let answers = adapter.acknowledge(&case.inbound(), &receipts, &session);
-        sent.extend(answers.expect("answers"));
-    }
-    for goal in [Goal::SignIn, Goal::Poll, Goal::PollMissed, Goal::Test] {
-        if let Exchange::Send(outbound) = adapter.next(&session, &first(goal)) {
-            sent.push(outbound);
-        }
-    }
-    sent
-}
-
-fn first(goal: Goal) -> Step<'static> {
-    let hotels: &'static [String] = Box::leak(Box::new(["HTL1".to_owned()]));
-    Step {
-        goal,
-        round: 0,
-        last: None,
-        hotel_codes: hotels,
-        has_more: false,
-    }
-}
-
-fn a_push(complete: bool) -> AriPush {
-    let date = |text: &str| -> StayDate { text.parse().expect("a date") };
-    let span = |rate: Option<&str>, rooms: Option<i32>| AriSpan {
-        nights: Stay::new(date("2031-06-01"), date("2031-06-08")).expect("a week"),
-        channel_room_code: "DBL".to_owned(),
-        channel_rate_code: rate.map(str::to_owned),
-        values: AriValues {
-            rooms,
-            rate: rate.map(|_| Money::new(10_050, Currency::from_code("EUR").expect("EUR"))),
-            ..AriValues::default()
-        },
-    };
-    AriPush {
-        hotel_code: "HTL1".to_owned(),
-        complete,
-        spans: vec![span(None, Some(3)), span(Some("BAR"), None)],
-    }
-}
+use fixture::sent::{a_push, everything_sent, first};
 
 fn reply(status: u16, body: &[u8]) -> Reply {
     Reply {

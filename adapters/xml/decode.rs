@@ -5,8 +5,17 @@ use super::fault::XmlFault;
 /// The text of a message in UTF-8, ISO-8859-1 or windows-1252.
 ///
 /// A Latin label over bytes that are valid UTF-8 beyond ASCII is taken as mistaken: such bytes
-/// are practically never Latin text.
+/// are practically never Latin text. NUL is no character of XML and no text of a database: it
+/// becomes the replacement character, so that one broken name never costs its neighbours.
 pub(crate) fn decode(bytes: &[u8]) -> Result<String, XmlFault> {
+    let text = labelled(bytes)?;
+    match text.contains('\0') {
+        true => Ok(text.replace('\0', "\u{fffd}")),
+        false => Ok(text),
+    }
+}
+
+fn labelled(bytes: &[u8]) -> Result<String, XmlFault> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Err(XmlFault::of(
@@ -82,7 +91,7 @@ fn windows_1252(byte: u8) -> char {
 mod tests {
     use super::*;
 
-    fn labelled(label: &str, name: &[u8]) -> Vec<u8> {
+    fn written(label: &str, name: &[u8]) -> Vec<u8> {
         let mut bytes = format!("<?xml version=\"1.0\" encoding='{label}'?><a>").into_bytes();
         bytes.extend_from_slice(name);
         bytes.extend_from_slice(b"</a>");
@@ -92,13 +101,19 @@ mod tests {
     #[test]
     fn odd_labels_of_known_encodings_are_read() {
         for label in ["UTF8", "utf-8", "US-ASCII", "iso-8859-1"] {
-            let text = decode(&labelled(label, "Zoë".as_bytes())).expect(label);
+            let text = decode(&written(label, "Zoë".as_bytes())).expect(label);
             assert!(text.contains("Zoë"), "{label}");
         }
         for label in ["ISO-8859-1", "windows-1252", "CP1252"] {
-            let text = decode(&labelled(label, b"Zo\xeb \x80")).expect(label);
+            let text = decode(&written(label, b"Zo\xeb \x80")).expect(label);
             assert!(text.contains("Zoë €"), "{label}");
         }
+    }
+
+    #[test]
+    fn a_nul_becomes_what_a_database_can_keep() {
+        let text = decode(b"<a b='1\02'>Ad\0a</a>").expect("text");
+        assert_eq!(text, "<a b='1\u{fffd}2'>Ad\u{fffd}a</a>");
     }
 
     #[test]
@@ -123,7 +138,7 @@ mod tests {
             ("UTF-16", b"Zoe"),
             ("EBCDIC-CP-DE", b"Zoe"),
         ] {
-            let why = decode(&labelled(label, name)).expect_err(label).why;
+            let why = decode(&written(label, name)).expect_err(label).why;
             assert!(why.contains(&label.to_lowercase()), "{why}");
         }
         assert!(decode(b"<a>Zo\xeb</a>").is_err());

@@ -1,5 +1,6 @@
 //! A message that is kept is read: parsed, mapped, recorded, settled.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -91,7 +92,7 @@ impl Arrival<'_> {
 
     /// References of which a later message tells, in what is read again: an older state must not
     /// undo a later one, and where states are whole it has nothing to add to it.
-    async fn overtaken(&self, parsed: &Parsed) -> Result<Vec<String>, DistributionError> {
+    async fn overtaken(&self, parsed: &Parsed) -> Result<HashSet<String>, DistributionError> {
         let are_whole = self.adapter.capabilities().snapshot_revisions;
         let asked: Vec<String> = parsed
             .reports
@@ -100,18 +101,19 @@ impl Arrival<'_> {
             .map(|report| report.reference.clone())
             .collect();
         if asked.is_empty() {
-            return Ok(asked);
+            return Ok(HashSet::new());
         }
         let pool = &self.distribution.inner.pool;
         let (connection, id) = (self.row.id, self.message);
-        message::named_later(pool, connection, id, self.received_at, &asked).await
+        let later = message::named_later(pool, connection, id, self.received_at, &asked).await?;
+        Ok(later.into_iter().collect())
     }
 
     /// What is to be recorded, and what is answered without that.
     async fn sort(
         &self,
         parsed: &Parsed,
-        overtaken: &[String],
+        overtaken: &HashSet<String>,
     ) -> Result<Sorted, DistributionError> {
         let inner = &self.distribution.inner;
         let mut sorted = Sorted::default();
@@ -297,17 +299,16 @@ impl Arrival<'_> {
 /// Pieces that could not be read at all are refused in the channel's own words, so that its staff
 /// see them too. Where the rest of a reservation was read it is recorded, odd as it is.
 fn unread(parsed: &Parsed) -> impl Iterator<Item = Receipt> {
-    let is_read = |reference: &str| parsed.reports.iter().any(|r| r.reference == reference);
-    let mut seen: Vec<&str> = Vec::new();
+    let reports = parsed.reports.iter();
+    let mut seen: HashSet<&str> = reports.map(|report| &*report.reference).collect();
     let mut receipts = Vec::new();
     for fault in &parsed.faults {
         let Some(reference) = fault.reference.as_deref() else {
             continue;
         };
-        if is_read(reference) || seen.contains(&reference) {
+        if !seen.insert(reference) {
             continue;
         }
-        seen.push(reference);
         receipts.push(Receipt {
             reference: reference.to_owned(),
             acknowledge_as: None,

@@ -1,7 +1,7 @@
 //! Reports go to the ledger: side by side where they are strangers, one after the other where they
 //! speak of the same reservation, and begun in the order in which they were told.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use keyrack_ledger::command::{By, Receipt};
@@ -131,14 +131,12 @@ async fn record_in_order(ledger: &Ledger, span: Uuid, group: Vec<Work>) -> Vec<O
 /// Work of one reference stays together and in order; groups stand in the order of their first.
 fn by_reference(work: Vec<Work>) -> Vec<Vec<Work>> {
     let mut groups: Vec<Vec<Work>> = Vec::new();
+    let mut places: HashMap<(AccountId, String), usize> = HashMap::new();
     for item in work {
-        let same = |group: &&mut Vec<Work>| {
-            group.first().is_some_and(|first| {
-                first.account.id == item.account.id
-                    && first.revision.report.reference == item.revision.report.reference
-            })
-        };
-        match groups.iter_mut().find(same) {
+        let reference = item.revision.report.reference.clone();
+        let next = groups.len();
+        let place = *places.entry((item.account.id, reference)).or_insert(next);
+        match groups.get_mut(place) {
             Some(group) => group.push(item),
             None => groups.push(vec![item]),
         }

@@ -97,7 +97,7 @@ pub(super) async fn faults(
     message: MessageId,
     faults: &[ParseFault],
 ) -> Result<(), DistributionError> {
-    for fault in faults {
+    for fault in faults.iter().take(FAULTS_SAID_MAX) {
         let which = match &fault.reference {
             Some(reference) => format!("Reservation {reference}"),
             None => "A reservation".to_owned(),
@@ -113,8 +113,22 @@ pub(super) async fn faults(
         };
         notice::raise(distribution, Kind::Faulty, &key, About::default(), &text).await?;
     }
-    Ok(())
+    let more = faults.len().saturating_sub(FAULTS_SAID_MAX);
+    if more == 0 {
+        return Ok(());
+    }
+    let text = format!(
+        "{more} more reservations from connection {} cannot be read in full. The message is kept \
+         as message {message}, with each of them. Ask the channel what it sends.",
+        row.code
+    );
+    let key = format!("{}:more of message {message}", row.id);
+    notice::raise(distribution, Kind::Faulty, &key, About::default(), &text).await
 }
+
+/// Broken reservations of one message that staff are told of one by one: more of them are one fault
+/// of the channel, and no reason for thousands of mails.
+const FAULTS_SAID_MAX: usize = 50;
 
 /// The channel does not let us ask for a hotel, though it answers for others.
 pub(crate) async fn refused_hotel(

@@ -327,7 +327,7 @@ fn change(set: &str) -> RateChange {
     change
 }
 
-fn assemble(ledger: &Ledger, pool: &PgPool, settings: Settings) -> Distribution {
+pub fn assemble(ledger: &Ledger, pool: &PgPool, settings: Settings) -> Distribution {
     let channels = Channels::new(vec![
         Arc::new(Deltas),
         Arc::new(Sets),

@@ -11,6 +11,7 @@ mod feed;
 mod fields;
 mod house;
 mod order;
+mod pages;
 mod portal;
 mod sets;
 mod webhooks;

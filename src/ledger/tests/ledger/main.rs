@@ -7,6 +7,7 @@ mod holds;
 mod hotel;
 mod locks;
 mod overbooking;
+mod pending;
 mod races;
 mod rules;
 mod sweeping;
