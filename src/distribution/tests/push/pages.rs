@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use keyrack_distribution::timetable::sweep;
-use keyrack_distribution::{feed, poll, push};
+use keyrack_distribution::{Distribution, feed, poll, push, timetable};
 use keyrack_ledger::command::{Asked, Command, HoldEnd, Wish, WishedRoom};
 use keyrack_ledger::handle::Ledger;
 use keyrack_ledger::{inventory, keys, reservations};
@@ -21,27 +20,103 @@ use uuid::Uuid;
 
 use crate::house::{House, assemble, by, march, settings};
 
-/// What of a query's text names it, the most pages that it may touch, and the indexes by which it
-/// reads tables of ten thousand rows and more.
-type Pin = (&'static str, i64, &'static [&'static str]);
+/// What of a query's text names it, the most pages that it may touch once its connection is warm,
+/// and the indexes by which alone it may read large tables.
+struct Pin(&'static str, i64, &'static [&'static str]);
 
-const PINS: &[Pin] = &[];
+/// The bounds are what the keys cost that are asked for, twice: a row by its key is three or four
+/// pages, whatever the size of its table.
+const PINS: [Pin; 10] = [
+    // A property, its first hold to die, a key, and three nights.
+    Pin(
+        "-- What a batch of wishes needs",
+        60,
+        &[
+            "idempotency_key_pkey",
+            "night_pkey",
+            "property_pkey",
+            "reservation_hold_dead_at",
+        ],
+    ),
+    // As above, a reservation and its room.
+    Pin(
+        "-- What a batch needs",
+        80,
+        &[
+            "idempotency_key_pkey",
+            "night_pkey",
+            "property_pkey",
+            "reservation_hold_dead_at",
+            "reservation_pkey",
+            "room_stay_pkey",
+        ],
+    ),
+    // Three nights, found and written.
+    Pin("update night n set physical", 60, &["night_pkey"]),
+    Pin("from api_key where hash", 6, &["api_key_hash_is_unique"]),
+    // The entries since the last look, at most a handful here.
+    Pin(
+        "from ledger_entry where (tx, seq)",
+        60,
+        &["ledger_entry_tail"],
+    ),
+    // The next account whose turn it is, found and claimed.
+    Pin(
+        "update push_state set claimed_by",
+        40,
+        &["push_state_next", "push_state_pkey"],
+    ),
+    Pin(
+        "from mark where account_id = $1 and not waits",
+        30,
+        &["mark_due", "mark_pkey"],
+    ),
+    // The index of the holds alone, some two hundred a page: there are ten thousand, none of them dead.
+    Pin(
+        "ledger_now() - min(hold_dead_at)",
+        100,
+        &["reservation_hold_dead_at"],
+    ),
+    // Two types of a month: their nights lie side by side.
+    Pin(
+        "overbooking_limit, allotted, held, sold, oversold from night where",
+        40,
+        &["night_pkey"],
+    ),
+    Pin(
+        "select r.reservation_id from reservation r",
+        60,
+        &["reservation_pkey", "room_stay_arrival"],
+    ),
+];
 
 /// From so many rows on a table is large.
-const LARGE_ROWS: f32 = 5_000.0;
+const LARGE_ROWS: f32 = 2_000.0;
 
 /// What was seen of one query.
 #[derive(Default)]
 struct Seen {
-    runs: usize,
-    pages_max: i64,
+    pages: Vec<i64>,
     shape: BTreeSet<String>,
     odd: BTreeSet<String>,
+}
+
+impl Seen {
+    /// Of the run in the middle: the first ones of a connection look into the catalog as well.
+    fn pages(&self) -> i64 {
+        let mut pages = self.pages.clone();
+        pages.sort_unstable();
+        pages.get(pages.len() / 2).copied().unwrap_or(0)
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_hottest_queries_touch_a_few_pages_beside_ten_thousand_hotels() {
     let house = House::live().await;
+    let log = log_of(&house.pool).await;
+    let daemon = Daemon::of(&house).await;
+    // It has read who is behind which listing before there are many.
+    push::drain(&daemon.engine).await.unwrap();
     let fill = sqlx::raw_sql(include_str!("pages.sql"));
     fill.execute(&house.pool)
         .await
@@ -55,40 +130,30 @@ async fn the_hottest_queries_touch_a_few_pages_beside_ten_thousand_hotels() {
     .await
     .expect("the large tables");
     assert!(large.len() >= 12, "a chain of large tables: {large:?}");
-    let log = log_of(&house.pool).await;
     let before = std::fs::read(&log).expect("a log").len();
 
-    work(&house).await;
+    work(&house, &daemon).await;
+    daemon.ledger.close().await;
+    daemon.pool.close().await;
 
     let text = std::fs::read(&log).expect("a log");
     let text = String::from_utf8_lossy(&text[before..]).into_owned();
     let seen = seen(&text, &large);
-    let mut shown: Vec<String> = Vec::new();
-    let mut hottest: Vec<(&String, &Seen)> = seen.iter().collect();
-    hottest.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.runs));
-    for (query, seen) in hottest {
-        shown.push(format!(
-            "{} runs, {} pages, {:?} {:?}: {query}",
-            seen.runs, seen.pages_max, seen.shape, seen.odd
-        ));
-    }
-    let shown = shown.join("\n");
-    assert!(PINS.len() == 10, "{shown}");
-    for (name, pages_max, indexes) in PINS {
-        let mut of_name = seen.iter().filter(|(query, _)| query.contains(name));
-        let Some((query, seen)) = of_name.next() else {
-            panic!("nobody asked {name}:\n{shown}");
+    let mut wrong = Vec::new();
+    for Pin(name, pages_max, indexes) in &PINS {
+        let of_name = seen.iter().find(|(query, _)| query.contains(name));
+        let Some((_, seen)) = of_name else {
+            panic!("nobody asked {name}: {:#?}", seen.keys());
         };
-        assert!(seen.runs >= 5, "{name} ran {} times", seen.runs);
-        assert!(seen.odd.is_empty(), "{query}: {:?}", seen.odd);
         let shape: Vec<&str> = seen.shape.iter().map(String::as_str).collect();
-        assert_eq!(shape, *indexes, "{query}");
-        assert!(
-            seen.pages_max <= *pages_max,
-            "{query}: {} pages",
-            seen.pages_max
-        );
+        let (runs, pages) = (seen.pages.len(), seen.pages());
+        println!("{pages} pages of at most {pages_max}, {runs} runs: {name}");
+        let by_index = !shape.is_empty() && shape.iter().all(|index| indexes.contains(index));
+        if runs < 5 || pages > *pages_max || !by_index || !seen.odd.is_empty() {
+            wrong.push(format!("{name}: {pages} pages, {shape:?}, {:?}", seen.odd));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// From here on new connections have their plans written down; returns where.
@@ -110,23 +175,39 @@ async fn log_of(pool: &PgPool) -> PathBuf {
     .iter()
     .map(|(name, value)| format!("alter database \"{database}\" set {name} = '{value}';"))
     .collect();
-    let sql = sqlx::raw_sql(sqlx::AssertSqlSafe(format!("analyze; {telling}")));
+    let sql = sqlx::raw_sql(sqlx::AssertSqlSafe(telling));
     sql.execute(pool).await.expect("the server tells");
     let folder = PathBuf::from(folder);
     folder.parent().expect("a place for the state").join("log")
 }
 
-/// What the daemon does all day, some times over: desk, feed, pushes, polls, sweeps, looks.
-async fn work(house: &House) {
-    let options = house.database.options();
-    let ledger = Ledger::open(options.clone(), Default::default())
-        .await
-        .unwrap();
-    let pool = PgPool::connect_with(options).await.unwrap();
-    let engine = assemble(&ledger, &pool, settings());
+/// A daemon whose connections have their plans written down.
+struct Daemon {
+    ledger: Ledger,
+    pool: PgPool,
+    engine: Distribution,
+}
+
+impl Daemon {
+    async fn of(house: &House) -> Self {
+        let options = house.database.options();
+        let ledger = Ledger::open(options.clone(), Default::default()).await;
+        let ledger = ledger.expect("a ledger");
+        let pool = PgPool::connect_with(options).await.expect("a pool");
+        let engine = assemble(&ledger, &pool, settings());
+        Self {
+            ledger,
+            pool,
+            engine,
+        }
+    }
+}
+
+/// What it does all day, some times over: desk, feed, pushes, polls, sweeps, looks.
+async fn work(house: &House, Daemon { ledger, engine, .. }: &Daemon) {
     let ask = |command| {
         let asked = Asked::new(house.property, Arc::new(by()), command);
-        reservations::ask(&ledger, asked)
+        reservations::ask(ledger, asked)
     };
     for day in 1..=8 {
         let id = ReservationId(Uuid::now_v7());
@@ -148,9 +229,9 @@ async fn work(house: &House) {
             version: None,
         };
         ask(cancel).await.unwrap().unwrap();
-        assert!(keys::find(&ledger, "kr_nobody").await.unwrap().is_none());
+        assert!(keys::find(ledger, "kr_nobody").await.unwrap().is_none());
         let month = Stay::new(march(1), march(30)).unwrap();
-        inventory::availability(&ledger, house.property, month, None)
+        inventory::availability(ledger, house.property, month, None)
             .await
             .unwrap();
         let arriving = reservations::Filter {
@@ -159,16 +240,14 @@ async fn work(house: &House) {
             limit: 50,
             ..Default::default()
         };
-        reservations::list(&ledger, house.property, &arriving)
+        reservations::list(ledger, house.property, &arriving)
             .await
             .unwrap();
-        feed::drain(&engine).await.unwrap();
-        push::drain(&engine).await.unwrap();
-        poll::once(&engine, "portal", Goal::Poll).await.unwrap();
-        sweep::sweep_once(&engine).await.unwrap();
+        feed::drain(engine).await.unwrap();
+        push::drain(engine).await.unwrap();
+        poll::once(engine, "portal", Goal::Poll).await.unwrap();
+        timetable::sweep_once(engine).await.unwrap();
     }
-    ledger.close().await;
-    pool.close().await;
 }
 
 fn wish(house: &House, reservation: ReservationId, stay: Stay) -> Wish {
@@ -210,11 +289,10 @@ fn seen(log: &str, large: &[String]) -> BTreeMap<String, Seen> {
         let query = plan["Query Text"].as_str().unwrap_or_default();
         let words: Vec<&str> = query.split_whitespace().take(40).collect();
         let of_query = seen.entry(words.join(" ")).or_default();
-        of_query.runs += 1;
         let root = &plan["Plan"];
         let pages = |name: &str| root[name].as_i64().unwrap_or(0);
         let pages = pages("Shared Hit Blocks") + pages("Shared Read Blocks");
-        of_query.pages_max = of_query.pages_max.max(pages);
+        of_query.pages.push(pages);
         look(root, "", large, of_query);
     }
     seen
