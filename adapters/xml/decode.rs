@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_nul_becomes_what_a_database_can_keep() {
-        let text = decode(b"<a b='1\02'>Ad\0a</a>").expect("text");
+        let text = decode(b"<a b='1\x002'>Ad\0a</a>").expect("text");
         assert_eq!(text, "<a b='1\u{fffd}2'>Ad\u{fffd}a</a>");
     }
 
