@@ -163,8 +163,8 @@ proptest! {
 
     #[test]
     fn whatever_a_channel_answers_is_judged(
-        Message(body) in hostile(samples()), status in 100..600_u16, which in any::<proptest::sample::Index>(),
-        wait in any::<String>(),
+        Message(body) in hostile(samples()), status in 100..600_u16,
+        which in any::<proptest::sample::Index>(), wait in any::<String>(),
     ) {
         let reply = Reply { status, headers: vec![("retry-after".to_owned(), wait)], body };
         for adapter in all() {

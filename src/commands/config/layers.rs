@@ -162,6 +162,3 @@ fn kind(value: &Value) -> &'static str {
         Value::Table(_) => "a section",
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -229,8 +229,7 @@ pub fn wanted<'a>(
             continue;
         };
         for night in stay.nights() {
-            let sold: &mut i32 = wanted.entry((room_type, night)).or_default();
-            *sold = sold.saturating_add(room.told.quantity);
+            *wanted.entry((room_type, night)).or_insert(0) += room.told.quantity;
         }
     }
     wanted

@@ -140,6 +140,3 @@ fn adapter(code: &str) -> Result<std::sync::Arc<dyn ChannelAdapter>> {
     };
     Ok(adapter)
 }
-
-#[cfg(test)]
-mod tests;
