@@ -71,7 +71,8 @@ const PINS: [Pin; 10] = [
         30,
         &["mark_due", "mark_pkey"],
     ),
-    // The index of the holds alone, some two hundred a page: there are ten thousand, none of them dead.
+    // The index of the holds alone, some two hundred a page: there are ten thousand, none of them
+    // dead.
     Pin(
         "ledger_now() - min(hold_dead_at)",
         100,

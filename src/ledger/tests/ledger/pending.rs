@@ -12,8 +12,7 @@ use keyrack_model::reservation::Status;
 use crate::hotel::{Hotel, ask, reservation};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r35_a_booking_that_waits_for_its_payment_holds_its_nights_once_and_can_be_confirmed_to_the_end()
- {
+async fn r35_a_booking_that_waits_for_payment_holds_its_nights_once_and_may_pay_to_the_end() {
     let hotel = Hotel::of(1).await;
     let second = hotel.second_daemon().await;
     for round in 0..10 {
