@@ -24,6 +24,10 @@ pub struct BenchArguments {
 pub enum Which {
     /// Holds per second against one plain transaction per reservation.
     Ledger,
+    /// Holds per second through the API, against axum with the plain way inside.
+    Http,
+    /// Messages of the channels written and read, against lxml (where python3-lxml is installed).
+    Xml,
     /// Availability as JSON against the same from SQL rows.
     Read,
     /// Dead holds let go per second, and what callers notice of it.

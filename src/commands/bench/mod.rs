@@ -11,6 +11,7 @@ mod cpu;
 mod crash;
 mod ground;
 mod growth;
+mod http;
 mod keyrack;
 mod measure;
 mod plain;
@@ -20,6 +21,7 @@ mod report;
 mod side;
 mod sweep;
 mod twin;
+mod xml;
 
 use anyhow::Result;
 
@@ -37,7 +39,14 @@ pub async fn bench(arguments: &BenchArguments) -> Result<()> {
         Which::Read => read::bench(arguments).await,
         Which::Sweep => sweep::bench(arguments).await,
         Which::Growth(growth) => growth::bench(arguments, growth).await,
+        Which::Http => shown(http::run(arguments).await?, arguments),
+        Which::Xml => shown(xml::run(arguments).await?, arguments),
     }
+}
+
+fn shown(report: Report, arguments: &BenchArguments) -> Result<()> {
+    report.print(arguments.json)?;
+    report.judge()
 }
 
 /// A load with the rounds of both contenders.
