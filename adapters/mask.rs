@@ -58,10 +58,15 @@ fn narrow(bytes: &[u8]) -> Vec<u8> {
 
 /// Masks what stands under a secret name; returns where kept attributes stand.
 fn by_name(bytes: &mut [u8], names: &Names) -> Vec<Range<usize>> {
+    let (secret, listed) = (Marks::of(names.secret), Marks::of(names.kept));
     let mut kept = Vec::new();
     let mut at = 0;
     let mut in_secret_tag = false;
-    while at < bytes.len() {
+    while let Some(skipped) = bytes[at..]
+        .iter()
+        .position(|b| NAMES_OR_ENDS[usize::from(*b)])
+    {
+        at += skipped;
         if bytes[at] == b'>' {
             let closes_itself = at > 0 && bytes[at - 1] == b'/';
             at += 1;
@@ -71,15 +76,16 @@ fn by_name(bytes: &mut [u8], names: &Names) -> Vec<Range<usize>> {
             in_secret_tag = false;
             continue;
         }
-        if !is_name(bytes[at]) {
-            at += 1;
-            continue;
-        }
         let end = name_end(bytes, at);
         let name = &bytes[at..end];
+        let is_secret = secret.may_list(name) && lists(names.secret, name);
+        if !is_secret && !listed.may_list(name) {
+            at = end;
+            continue;
+        }
         let before = at.checked_sub(1).map(|before| bytes[before]);
         let opens = before == Some(b'<') || (before == Some(b':') && opened(bytes, at));
-        if lists(names.secret, name) {
+        if is_secret {
             if opens {
                 in_secret_tag = true;
             } else if let Some(value) = value_of(bytes, end) {
@@ -96,7 +102,61 @@ fn by_name(bytes: &mut [u8], names: &Names) -> Vec<Range<usize>> {
     kept
 }
 
-fn is_name(byte: u8) -> bool {
+/// Which names may be on a list, by length and first letter: nearly all others are told apart
+/// without comparing them.
+struct Marks([u32; NAME_BYTES_MAX + 1]);
+
+impl Marks {
+    fn of(names: &[&str]) -> Self {
+        let mut marks = Self([0; NAME_BYTES_MAX + 1]);
+        for name in names {
+            let first = name.as_bytes().first().copied().unwrap_or_default();
+            if let Some(mark) = marks.0.get_mut(name.len()) {
+                *mark |= Self::bit(first);
+            }
+        }
+        marks
+    }
+
+    fn may_list(&self, name: &[u8]) -> bool {
+        let mark = self.0.get(name.len()).copied().unwrap_or_default();
+        name.first()
+            .is_some_and(|first| mark & Self::bit(*first) != 0)
+    }
+
+    /// The same for a letter in any case.
+    fn bit(first: u8) -> u32 {
+        1 << (first & 31)
+    }
+}
+
+/// Bytes of names, and the end of a tag.
+static NAMES_OR_ENDS: [bool; 256] = {
+    let mut marked = [false; 256];
+    let mut byte = 0_u8;
+    loop {
+        marked[byte as usize] = is_name(byte) || byte == b'>';
+        if byte == u8::MAX {
+            break marked;
+        }
+        byte += 1;
+    }
+};
+
+/// Bytes that a digit may begin with, as it is written.
+static DIGIT_STARTS: [bool; 256] = {
+    let mut marked = [false; 256];
+    let mut byte = 0_u8;
+    loop {
+        marked[byte as usize] = byte.is_ascii_digit() || matches!(byte, b'&' | b'\\');
+        if byte == u8::MAX {
+            break marked;
+        }
+        byte += 1;
+    }
+};
+
+const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
@@ -239,14 +299,33 @@ fn sweep(bytes: &mut [u8], kept: &[Range<usize>]) {
         while kept.peek().is_some_and(|place| place.end <= at) {
             kept.next();
         }
-        at = if let Some(place) = kept.peek().filter(|place| place.start <= at) {
-            place.end
-        } else if digit(bytes, at).is_some() {
-            sweep_run(bytes, at)
-        } else {
-            at + 1
+        let (stop, after) = match kept.peek() {
+            Some(place) => (place.start.max(at), place.end),
+            None => (bytes.len(), bytes.len()),
+        };
+        let next = bytes[at..stop]
+            .iter()
+            .position(|b| DIGIT_STARTS[usize::from(*b)]);
+        at = match next.map(|skipped| at + skipped) {
+            None => after,
+            Some(at) => short_run(bytes, at).unwrap_or_else(|| match digit(bytes, at) {
+                Some(_) => sweep_run(bytes, at),
+                None => at + 1,
+            }),
         };
     }
+}
+
+/// The end of a row of plain digits that is too short for a card and that nothing goes on with.
+fn short_run(bytes: &[u8], from: usize) -> Option<usize> {
+    let digits = bytes[from..].iter().take(DIGITS.start);
+    let length = digits.take_while(|byte| byte.is_ascii_digit()).count();
+    let end = from + length;
+    let goes_on = matches!(
+        bytes.get(end),
+        Some(b'0'..=b'9' | b'&' | b'\\' | b' ' | b'-' | b'.' | b'\t' | b'\n' | 0)
+    );
+    (length > 0 && !goes_on).then_some(end)
 }
 
 /// A digit, where it stands, and whether a group begins with it.

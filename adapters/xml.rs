@@ -3,17 +3,23 @@
 //!
 //! Elements go by their local name: channels differ in prefixes and agree in the rest.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::rc::Rc;
 
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
 
 mod decode;
+mod element;
 mod fault;
+pub(crate) mod figures;
 pub(crate) mod write;
 
+pub(crate) use element::Element;
+use element::Piece;
 use fault::XmlFault;
 
 /// The largest message that is read; a poll of 200 reservations is a tenth of it.
@@ -35,7 +41,7 @@ pub(crate) struct Document {
     pub(crate) root: Element,
     /// Comments before and after it: channels put their request ids there.
     pub(crate) comments: Vec<String>,
-    text: String,
+    text: Rc<str>,
 }
 
 impl Document {
@@ -43,59 +49,6 @@ impl Document {
     pub(crate) fn raw(&self, element: &Element) -> String {
         let piece = self.text.get(element.span.clone()).unwrap_or_default();
         piece.chars().take(500).collect()
-    }
-}
-
-/// An element. Guests' data is in here: it has no `Debug`.
-#[derive(Default)]
-pub(crate) struct Element {
-    /// Local name.
-    pub(crate) name: String,
-    attributes: Vec<(String, String)>,
-    text: String,
-    children: Vec<Element>,
-    span: Range<usize>,
-}
-
-impl Element {
-    /// An attribute by its local name, without white space around it; `None` where it is empty.
-    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
-        let (_, value) = self.attributes.iter().find(|(known, _)| known == name)?;
-        let value = value.trim();
-        (!value.is_empty()).then_some(value)
-    }
-
-    /// Its own text, without white space around it.
-    pub(crate) fn text(&self) -> &str {
-        self.text.trim()
-    }
-
-    /// All children in order.
-    pub(crate) fn all(&self) -> &[Element] {
-        &self.children
-    }
-
-    /// The children of a name, in order.
-    pub(crate) fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
-        self.children.iter().filter(move |child| child.name == name)
-    }
-
-    /// The first child of a name.
-    pub(crate) fn child(&self, name: &str) -> Option<&Element> {
-        self.children.iter().find(|child| child.name == name)
-    }
-
-    /// Down a path of first children.
-    pub(crate) fn at(&self, path: &[&str]) -> Option<&Element> {
-        path.iter().try_fold(self, |at, name| at.child(name))
-    }
-
-    /// Each element of the last name on the path, in order, through all branches.
-    pub(crate) fn every<'a>(&'a self, path: &[&str]) -> Vec<&'a Element> {
-        path.iter().fold(vec![self], |found, name| {
-            let below = found.into_iter().flat_map(|at| at.children.iter());
-            below.filter(|child| child.name == *name).collect()
-        })
     }
 }
 
@@ -107,9 +60,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, XmlFault> {
             bytes.len()
         )));
     }
-    let text = decode::decode(bytes)?;
+    let text: Rc<str> = decode::decode(bytes)?.into();
     let mut reader = Reader::from_str(&text);
-    let mut tree = Tree::default();
+    let mut tree = Tree::of(Rc::clone(&text));
     loop {
         let from = position(&reader);
         let event = reader
@@ -139,8 +92,8 @@ fn malformed(fault: &dyn fmt::Display, at: u64) -> XmlFault {
 }
 
 /// The tree while it grows.
-#[derive(Default)]
 struct Tree {
+    text: Rc<str>,
     open: Vec<Element>,
     root: Option<Element>,
     comments: Vec<String>,
@@ -148,6 +101,16 @@ struct Tree {
 }
 
 impl Tree {
+    fn of(text: Rc<str>) -> Self {
+        Self {
+            text,
+            open: Vec::new(),
+            root: None,
+            comments: Vec::new(),
+            elements: 0,
+        }
+    }
+
     fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), XmlFault> {
         match event {
             Event::Start(start) => {
@@ -171,9 +134,9 @@ impl Tree {
                 element.span.end = span.end;
                 self.place(element)?;
             }
-            Event::Text(text) => self.append(&text.xml10_content())?,
-            Event::CData(text) => self.append(&text.xml10_content())?,
-            Event::GeneralRef(reference) => self.append(&character(&reference)?)?,
+            Event::Text(text) => self.append(text.xml10_content())?,
+            Event::CData(text) => self.append(text.xml10_content())?,
+            Event::GeneralRef(reference) => self.append(Cow::Owned(character(&reference)?))?,
             Event::Comment(text) => self.comment(&text),
             Event::DocType(_) => {
                 return Err(XmlFault::of(
@@ -193,11 +156,15 @@ impl Tree {
         if start.name().as_ref().len() > NAME_BYTES_MAX {
             return Err(XmlFault::of("the name of an element is too long"));
         }
+        let name = start.name();
+        let name = local(name.as_ref());
         Ok(Element {
-            name: local(start.name().as_ref()).to_owned(),
-            attributes: attributes(start)?,
+            name: Piece::of(&self.text, Cow::Borrowed(name)),
+            attributes: attributes(&self.text, start)?,
+            message: Rc::clone(&self.text),
+            text: Piece::default(),
+            children: Vec::new(),
             span,
-            ..Element::default()
         })
     }
 
@@ -215,18 +182,24 @@ impl Tree {
         Ok(())
     }
 
-    fn append(&mut self, text: &str) -> Result<(), XmlFault> {
-        match self.open.last_mut() {
-            Some(element) if element.text.len() + text.len() <= TEXT_BYTES_MAX => {
-                element.text.push_str(text);
-                Ok(())
-            }
-            Some(_) => Err(XmlFault::of(format!(
+    fn append(&mut self, text: Cow<'_, str>) -> Result<(), XmlFault> {
+        let Some(element) = self.open.last_mut() else {
+            return match text.trim().is_empty() {
+                true => Ok(()),
+                false => Err(XmlFault::of("there is text outside of the message")),
+            };
+        };
+        let known = element.text.within(&self.text).len();
+        if known + text.len() > TEXT_BYTES_MAX {
+            return Err(XmlFault::of(format!(
                 "a text is longer than {TEXT_BYTES_MAX} bytes"
-            ))),
-            None if text.trim().is_empty() => Ok(()),
-            None => Err(XmlFault::of("there is text outside of the message")),
+            )));
         }
+        // What begins a text and is white space counts for nothing.
+        if known > 0 || !text.trim().is_empty() {
+            element.text.append(&self.text, text);
+        }
+        Ok(())
     }
 
     fn comment(&mut self, text: &str) {
@@ -240,7 +213,7 @@ impl Tree {
         if let Some(open) = self.open.pop() {
             return Err(XmlFault::of(format!(
                 "the message is cut off: <{}> never ends",
-                open.name
+                open.name()
             )));
         }
         let root = self
@@ -250,8 +223,8 @@ impl Tree {
     }
 }
 
-fn attributes(start: &BytesStart<'_>) -> Result<Vec<(String, String)>, XmlFault> {
-    let mut read: Vec<(String, String)> = Vec::new();
+fn attributes(text: &str, start: &BytesStart<'_>) -> Result<Vec<(Piece, Piece)>, XmlFault> {
+    let mut read: Vec<(Piece, Piece)> = Vec::new();
     // The reader's own check for repeated names takes quadratic time; ours is bounded by count.
     for attribute in start.attributes().with_checks(false) {
         let attribute = attribute.map_err(|fault| malformed(&fault, 0))?;
@@ -270,13 +243,14 @@ fn attributes(start: &BytesStart<'_>) -> Result<Vec<(String, String)>, XmlFault>
             continue;
         }
         let name = local(name);
-        if read.iter().any(|(known, _)| known == name) {
+        if read.iter().any(|(known, _)| known.within(text) == name) {
             return Err(XmlFault::of(format!("attribute {name} stands twice")));
         }
         let value = attribute
             .normalized_value(XmlVersion::Implicit1_0)
             .map_err(|fault| malformed(&fault, 0))?;
-        read.push((name.to_owned(), value.into_owned()));
+        let name = Piece::of(text, Cow::Borrowed(name));
+        read.push((name, Piece::of(text, value)));
     }
     Ok(read)
 }
@@ -315,7 +289,7 @@ mod tests {
         let message = b"\xef\xbb\xbf<?xml version='1.0'?><?go on?><!-- a --><o:A x:b=' 1 '>t&amp;\
             <![CDATA[<u>]]><o:B/><!-- inner --></o:A>\n<!-- RUID: [x] -->\n";
         let document = read(message).expect("a message");
-        assert_eq!(document.root.name, "A");
+        assert_eq!(document.root.name(), "A");
         assert_eq!(document.root.attribute("b"), Some("1"));
         assert_eq!(document.root.text(), "t&<u>");
         assert!(document.root.child("B").is_some());

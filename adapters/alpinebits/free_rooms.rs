@@ -12,6 +12,7 @@ use super::wire::{
 };
 use crate::ota2003::message::{EndRule, NAMESPACE};
 use crate::xml::Element;
+use crate::xml::figures::Figures;
 use crate::xml::write::Writer;
 
 /// Both ends of a FreeRooms period are nights.
@@ -40,14 +41,14 @@ pub(super) fn write(hotel: &str, is_complete: bool, counts: &[Count<'_>]) -> Vec
                 let (start, end) = END.write(count.nights);
                 let control = [
                     ("Start", start.as_str()),
-                    ("End", &end),
+                    ("End", end.as_str()),
                     ("InvTypeCode", count.room),
                 ];
-                let rooms = count.rooms.to_string();
+                let rooms = Figures::number(count.rooms);
                 w.element("Inventory", &[], |w| {
                     w.empty("StatusApplicationControl", &control);
                     w.element("InvCounts", &[], |w| {
-                        w.empty("InvCount", &[("CountType", "2"), ("Count", &rooms)]);
+                        w.empty("InvCount", &[("CountType", "2"), ("Count", rooms.as_str())]);
                     });
                 });
             }

@@ -46,7 +46,7 @@ pub(super) fn error_text(body: &[u8]) -> Option<String> {
 fn message(document: &Document, topic: &str) -> Result<Parsed, String> {
     let root = &document.root;
     let told = answer(root);
-    match root.name.as_str() {
+    match root.name() {
         name if name.ends_with("RS") && !told.errors.is_empty() => {
             return Err(format!("an answer that refuses: {}", reasons(&told.errors)));
         }

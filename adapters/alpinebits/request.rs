@@ -63,22 +63,30 @@ fn form(boundary: &str, action: &str, message: &[u8]) -> Vec<u8> {
 
 /// A boundary that the message does not hold. The same message has the same boundary.
 fn boundary(message: &[u8]) -> String {
-    // FNV-1a.
-    let mut hash = message
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    let mut hash = fnv(message);
     loop {
         let boundary = format!("keyrack-{hash:016x}");
-        let held = message
-            .windows(boundary.len())
-            .any(|window| window == boundary.as_bytes());
+        // A boundary begins a line, and lines end in CR LF: what is written here has no CR in it.
+        let held = message.contains(&b'\r')
+            && message
+                .windows(boundary.len())
+                .any(|window| window == boundary.as_bytes());
         if !held {
             return boundary;
         }
         hash = hash.wrapping_add(1);
     }
+}
+
+/// FNV-1a, in steps of eight bytes.
+fn fnv(message: &[u8]) -> u64 {
+    let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3);
+    let (words, rest) = message.as_chunks::<8>();
+    let hash = words
+        .iter()
+        .map(|word| u64::from_le_bytes(*word))
+        .fold(0xcbf2_9ce4_8422_2325, step);
+    rest.iter().map(|byte| u64::from(*byte)).fold(hash, step)
 }
 
 /// The message within a form that [`post`] made.

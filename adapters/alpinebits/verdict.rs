@@ -35,7 +35,7 @@ pub(super) fn judge(sent: &Outbound, reply: &Reply) -> Verdict {
         return by_status(reply, None);
     };
     let root = &document.root;
-    if answer_of(&sent.topic) != Some(root.name.as_str()) {
+    if answer_of(&sent.topic) != Some(root.name()) {
         return by_status(reply, None);
     }
     let told = answer(root);

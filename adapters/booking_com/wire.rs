@@ -151,7 +151,7 @@ pub(super) struct HotelReservation<'a> {
 
 /// Reads the outermost element.
 pub(super) fn message(root: &Element) -> Message<'_> {
-    match root.name.as_str() {
+    match root.name() {
         "OTA_HotelResNotifRQ" => Message::Reservations(
             Queue::New,
             reservations(root, &["HotelReservations", "HotelReservation"]),

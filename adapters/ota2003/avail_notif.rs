@@ -1,12 +1,15 @@
 //! OTA_HotelAvailNotifRQ: booking limits, open and closed, arrivals, departures, lengths of stay.
 
 use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
 
 use keyrack_model::ari::{AriPush, AriSpan};
 use keyrack_model::stay::StayRange;
 
 use super::message::{EndRule, NAMESPACE};
 use crate::xml::Element;
+use crate::xml::figures::Figures;
 use crate::xml::write::Writer;
 
 /// One aspect of one span; what a message leaves out stays as it is at the channel.
@@ -63,15 +66,21 @@ pub(crate) fn write(hotel: &str, version: &str, end: EndRule, statuses: &[Status
 }
 
 fn write_status(w: &mut Writer, end: EndRule, status: &Status<'_>) {
-    let locator = status.locator.to_string();
-    let limit;
-    let mut attributes = vec![("LocatorID", locator.as_str())];
-    if let Aspect::Limit(rooms) = status.aspect {
-        limit = rooms.to_string();
-        attributes.insert(0, ("BookingLimit", &limit));
-        attributes.insert(1, ("BookingLimitMessageType", "SetLimit"));
-    }
-    w.element("AvailStatusMessage", &attributes, |w| {
+    let locator = Figures::place(status.locator);
+    let limit = match status.aspect {
+        Aspect::Limit(rooms) => Figures::number(rooms),
+        _ => Figures::number(0),
+    };
+    let attributes = [
+        ("BookingLimit", limit.as_str()),
+        ("BookingLimitMessageType", "SetLimit"),
+        ("LocatorID", locator.as_str()),
+    ];
+    let attributes = match status.aspect {
+        Aspect::Limit(_) => &attributes[..],
+        _ => &attributes[2..],
+    };
+    w.element("AvailStatusMessage", attributes, |w| {
         write_control(w, end, status.nights, status.room, status.rate);
         match status.aspect {
             Aspect::Limit(_) => {}
@@ -101,7 +110,7 @@ fn write_status(w: &mut Writer, end: EndRule, status: &Status<'_>) {
 }
 
 fn length(w: &mut Writer, kind: &str, nights: i32) {
-    let nights = nights.to_string();
+    let nights = Figures::number(nights);
     let attributes = [
         ("Time", nights.as_str()),
         ("TimeUnit", "Day"),
@@ -119,13 +128,17 @@ pub(crate) fn write_control(
     rate: Option<&str>,
 ) {
     let (start, end) = end.write(nights);
-    let mut attributes = vec![
+    let attributes = [
         ("Start", start.as_str()),
-        ("End", &end),
+        ("End", end.as_str()),
         ("InvTypeCode", room),
+        ("RatePlanCode", rate.unwrap_or_default()),
     ];
-    attributes.extend(rate.map(|rate| ("RatePlanCode", rate)));
-    w.empty("StatusApplicationControl", &attributes);
+    let attributes = match rate {
+        Some(_) => &attributes[..],
+        None => &attributes[..3],
+    };
+    w.empty("StatusApplicationControl", attributes);
 }
 
 /// What such a message says, span by span; a limit always speaks of the room. Errors are
@@ -211,23 +224,38 @@ fn read_status(message: &Element, end: EndRule, spans: &mut Spans) -> Result<(),
 #[derive(Default)]
 pub(crate) struct Spans {
     list: Vec<AriSpan>,
-    places: HashMap<(StayRange, String, Option<String>), usize>,
+    /// By the hash of nights, room and rate, under a secret of this process.
+    places: HashMap<u64, Vec<usize>>,
+    hasher: RandomState,
 }
 
 impl Spans {
     /// The span of these nights, room and rate.
     pub(crate) fn of(&mut self, nights: StayRange, room: &str, rate: Option<&str>) -> &mut AriSpan {
-        let rate = rate.map(str::to_owned);
-        let key = (nights, room.to_owned(), rate.clone());
-        let place = *self.places.entry(key).or_insert_with(|| {
-            self.list.push(AriSpan {
-                nights,
-                channel_room_code: room.to_owned(),
-                channel_rate_code: rate,
-                values: Default::default(),
-            });
-            self.list.len() - 1
-        });
+        let is_it = |span: &AriSpan| {
+            span.nights == nights
+                && span.channel_room_code == room
+                && span.channel_rate_code.as_deref() == rate
+        };
+        // Messages tell one span's aspects one after the other.
+        let place = match self.list.last().is_some_and(is_it) {
+            true => self.list.len() - 1,
+            false => {
+                let hash = self.hasher.hash_one((nights, room, rate));
+                let places = self.places.entry(hash).or_default();
+                let known = places.iter().find(|place| is_it(&self.list[**place]));
+                known.copied().unwrap_or_else(|| {
+                    self.list.push(AriSpan {
+                        nights,
+                        channel_room_code: room.to_owned(),
+                        channel_rate_code: rate.map(str::to_owned),
+                        values: Default::default(),
+                    });
+                    places.push(self.list.len() - 1);
+                    self.list.len() - 1
+                })
+            }
+        };
         &mut self.list[place]
     }
 }

@@ -4,10 +4,11 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use keyrack_model::money::{Currency, Money};
-use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days};
+use keyrack_model::stay::{Stay, StayDate, StayRange};
 
 use crate::fault::kept;
 use crate::xml::Element;
+use crate::xml::figures::Figures;
 
 /// The namespace of every release.
 pub(crate) const NAMESPACE: &str = "http://www.opentravel.org/OTA/2003/05";
@@ -31,11 +32,13 @@ pub(crate) enum EndRule {
 
 impl EndRule {
     /// Start and end as they are written.
-    pub(crate) fn write(self, nights: StayRange) -> (String, String) {
+    pub(crate) fn write(self, nights: StayRange) -> (Figures, Figures) {
         let end = match self {
-            Self::IsNight => plus_days(nights.departure(), -1),
+            // The departure lies after the arrival, so that there is a day before it.
+            Self::IsNight => nights.departure().yesterday(),
         };
-        (nights.arrival().to_string(), end.to_string())
+        let end = end.unwrap_or(nights.arrival());
+        (Figures::day(nights.arrival()), Figures::day(end))
     }
 
     /// The nights between a written start and end.
@@ -43,7 +46,7 @@ impl EndRule {
         let start = required_date(control, "Start")?;
         let end = required_date(control, "End")?;
         let after = match self {
-            Self::IsNight => plus_days(end, 1),
+            Self::IsNight => end.tomorrow().unwrap_or(end),
         };
         Stay::new(start, after).ok_or_else(|| {
             format!("End {end} must not lie before Start {start}, nor years after it")
@@ -55,7 +58,7 @@ impl EndRule {
 pub(crate) fn required_date(element: &Element, name: &str) -> Result<StayDate, String> {
     let text = element
         .attribute(name)
-        .ok_or_else(|| format!("{} needs {name}, a date such as 2030-03-01", element.name))?;
+        .ok_or_else(|| format!("{} needs {name}, a date such as 2030-03-01", element.name()))?;
     date(text).ok_or_else(|| format!("{name} {text:?} is no date of the calendar"))
 }
 
@@ -65,8 +68,18 @@ pub(crate) fn date(text: &str) -> Option<StayDate> {
         Some((day, _)) => day,
         None => text,
     };
-    let digits = day.len() == 10 && day.bytes().all(|b| b.is_ascii_digit() || b == b'-');
-    digits.then(|| day.parse().ok()).flatten()
+    let [y, e, a, r, b'-', m, o, b'-', d, t] = day.as_bytes() else {
+        return None;
+    };
+    let number = |digits: &[&u8]| {
+        digits.iter().try_fold(0_i16, |number, digit| {
+            let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
+            Some(number * 10 + i16::from(digit))
+        })
+    };
+    let year = number(&[y, e, a, r])?;
+    let small = |digits: &[&u8]| number(digits).and_then(|number| i8::try_from(number).ok());
+    StayDate::new(year, small(&[m, o])?, small(&[d, t])?).ok()
 }
 
 /// An instant; without an offset it is taken as UTC.

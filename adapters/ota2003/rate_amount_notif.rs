@@ -7,6 +7,7 @@ use keyrack_model::stay::StayRange;
 use super::avail_notif::{Spans, read_list, write_control};
 use super::message::{EndRule, NAMESPACE, amount};
 use crate::xml::Element;
+use crate::xml::figures::Figures;
 use crate::xml::write::Writer;
 
 /// The prices of a span, ready to be written.
@@ -26,11 +27,15 @@ pub(crate) fn write(hotel: &str, version: &str, end: EndRule, rates: &[Amounts<'
     Writer::message("OTA_HotelRateAmountNotifRQ", &attributes, |w| {
         w.element("RateAmountMessages", &[("HotelCode", hotel)], |w| {
             for rate in rates {
-                let locator = rate.locator.to_string();
-                w.element("RateAmountMessage", &[("LocatorID", &locator)], |w| {
-                    write_control(w, end, rate.nights, rate.room, Some(rate.rate));
-                    write_amounts(w, &rate.amounts);
-                });
+                let locator = Figures::place(rate.locator);
+                w.element(
+                    "RateAmountMessage",
+                    &[("LocatorID", locator.as_str())],
+                    |w| {
+                        write_control(w, end, rate.nights, rate.room, Some(rate.rate));
+                        write_amounts(w, &rate.amounts);
+                    },
+                );
             }
         });
     })
@@ -41,15 +46,20 @@ fn write_amounts(w: &mut Writer, amounts: &[(Option<u8>, Money)]) {
         w.element("Rate", &[], |w| {
             w.element("BaseByGuestAmts", &[], |w| {
                 for (guests, money) in amounts {
-                    let (minor, places) = (money.minor, money.currency.exponent());
-                    let (minor, places) = (minor.to_string(), places.to_string());
-                    let guests = guests.map(|guests| guests.to_string());
-                    let mut attributes = Vec::new();
-                    attributes.extend(guests.iter().map(|g| ("NumberOfGuests", g.as_str())));
-                    attributes.push(("AmountAfterTax", &minor));
-                    attributes.push(("CurrencyCode", money.currency.code()));
-                    attributes.push(("DecimalPlaces", &places));
-                    w.empty("BaseByGuestAmt", &attributes);
+                    let minor = Figures::number(money.minor);
+                    let places = Figures::number(money.currency.exponent());
+                    let number = Figures::number(guests.unwrap_or_default());
+                    let attributes = [
+                        ("NumberOfGuests", number.as_str()),
+                        ("AmountAfterTax", minor.as_str()),
+                        ("CurrencyCode", money.currency.code()),
+                        ("DecimalPlaces", places.as_str()),
+                    ];
+                    let attributes = match guests {
+                        Some(_) => &attributes[..],
+                        None => &attributes[1..],
+                    };
+                    w.empty("BaseByGuestAmt", attributes);
                 }
             });
         });

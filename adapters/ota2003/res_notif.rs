@@ -104,7 +104,7 @@ impl Remarks {
         ] {
             for comment in element.every(&[list, each]) {
                 for words in comment.all() {
-                    if matches!(words.name.as_str(), "Text" | "ListItem") {
+                    if matches!(words.name(), "Text" | "ListItem") {
                         self.add(words.text());
                     }
                 }

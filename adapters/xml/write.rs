@@ -60,7 +60,12 @@ impl Writer {
         }
     }
 
+    /// Most values hold nothing to escape and go out in one piece.
     fn escape(&mut self, text: &str, in_attribute: bool) {
+        if text.bytes().all(is_plain) {
+            self.out.push_str(text);
+            return;
+        }
         for c in text.chars() {
             match c {
                 '&' => self.out.push_str("&amp;"),
@@ -74,6 +79,11 @@ impl Writer {
             }
         }
     }
+}
+
+/// ASCII that stands for itself, in attributes as in text.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'"')
 }
 
 #[cfg(test)]

@@ -1,0 +1,122 @@
+//! The elements of a message. They point into its text and copy only what is written there
+//! otherwise than it is meant.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A piece of a message's text.
+pub(super) enum Piece {
+    /// As it stands there.
+    There(Range<u32>),
+    /// Decoded, or put together.
+    Own(String),
+}
+
+impl Default for Piece {
+    fn default() -> Self {
+        Self::There(0..0)
+    }
+}
+
+impl Piece {
+    /// The place of `part` where it is a slice of `text`, else a copy.
+    pub(super) fn of(text: &str, part: Cow<'_, str>) -> Self {
+        match part {
+            Cow::Borrowed(part) => {
+                place(text, part).map_or_else(|| Self::Own(part.into()), Self::There)
+            }
+            Cow::Owned(part) => Self::Own(part),
+        }
+    }
+
+    pub(super) fn within<'a>(&'a self, text: &'a str) -> &'a str {
+        match self {
+            Self::There(place) => text.get(whole(place)).unwrap_or_default(),
+            Self::Own(own) => own,
+        }
+    }
+
+    /// Puts more behind it.
+    pub(super) fn append(&mut self, text: &str, more: Cow<'_, str>) {
+        match self {
+            Self::Own(own) => own.push_str(&more),
+            Self::There(place) if place.start == place.end => *self = Self::of(text, more),
+            Self::There(_) => *self = Self::Own(self.within(text).to_owned() + &more),
+        }
+    }
+}
+
+/// Where `part` stands in `text`, if it is a slice of it.
+fn place(text: &str, part: &str) -> Option<Range<u32>> {
+    let from = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+    let to = from.checked_add(part.len())?;
+    let range = u32::try_from(from).ok()?..u32::try_from(to).ok()?;
+    text.get(from..to).map(|_| range)
+}
+
+fn whole(range: &Range<u32>) -> Range<usize> {
+    let wide = |place: u32| usize::try_from(place).unwrap_or(usize::MAX);
+    wide(range.start)..wide(range.end)
+}
+
+/// An element. Guests' data is in here: it has no `Debug`.
+pub(crate) struct Element {
+    /// The whole message.
+    pub(super) message: Rc<str>,
+    pub(super) name: Piece,
+    pub(super) attributes: Vec<(Piece, Piece)>,
+    pub(super) text: Piece,
+    pub(super) children: Vec<Element>,
+    pub(super) span: Range<usize>,
+}
+
+impl Element {
+    /// Local name.
+    pub(crate) fn name(&self) -> &str {
+        self.name.within(&self.message)
+    }
+
+    /// An attribute by its local name, without white space around it; `None` where it is empty.
+    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+        let is_it = |(known, _): &&(Piece, Piece)| known.within(&self.message) == name;
+        let (_, value) = self.attributes.iter().find(is_it)?;
+        let value = value.within(&self.message).trim();
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// Its own text, without white space around it.
+    pub(crate) fn text(&self) -> &str {
+        self.text.within(&self.message).trim()
+    }
+
+    /// All children in order.
+    pub(crate) fn all(&self) -> &[Element] {
+        &self.children
+    }
+
+    /// The children of a name, in order.
+    pub(crate) fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
+        self.children
+            .iter()
+            .filter(move |child| child.name() == name)
+    }
+
+    /// The first child of a name.
+    pub(crate) fn child(&self, name: &str) -> Option<&Element> {
+        self.children.iter().find(|child| child.name() == name)
+    }
+
+    /// Down a path of first children.
+    pub(crate) fn at(&self, path: &[&str]) -> Option<&Element> {
+        path.iter().try_fold(self, |at, name| at.child(name))
+    }
+
+    /// Each element of the last name on the path, in order, through all branches.
+    pub(crate) fn every<'a>(&'a self, path: &[&str]) -> Vec<&'a Element> {
+        path.iter().fold(vec![self], |found, name| {
+            let below = found.into_iter().flat_map(|at| at.children.iter());
+            below.filter(|child| child.name() == *name).collect()
+        })
+    }
+}
