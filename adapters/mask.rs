@@ -34,6 +34,9 @@ pub(crate) fn mask(bytes: &[u8], names: &Names) -> Vec<u8> {
 
 /// Free text without card numbers.
 pub(crate) fn text(text: &str) -> String {
+    if !text.bytes().any(|b| DIGIT_STARTS[usize::from(b)]) {
+        return text.to_owned();
+    }
     let mut bytes = text.as_bytes().to_vec();
     sweep(&mut bytes, &[]);
     String::from_utf8_lossy(&bytes).into_owned()
@@ -161,8 +164,9 @@ const fn is_name(byte: u8) -> bool {
 }
 
 fn name_end(bytes: &[u8], from: usize) -> usize {
-    let length = bytes[from..].iter().take_while(|byte| is_name(**byte));
-    from + length.count()
+    let rest = &bytes[from..];
+    let after = |byte: &u8| !NAMES_OR_ENDS[usize::from(*byte)] || *byte == b'>';
+    from + rest.iter().position(after).unwrap_or(rest.len())
 }
 
 fn lists(known: &[&str], name: &[u8]) -> bool {

@@ -273,7 +273,9 @@ fn character(reference: &BytesRef<'_>) -> Result<String, XmlFault> {
 }
 
 fn local(name: &str) -> &str {
-    name.rsplit_once(':').map_or(name, |(_, local)| local)
+    // Names are short: a plain look is quicker than a search made for long texts.
+    let prefix = name.bytes().rposition(|byte| byte == b':');
+    prefix.map_or(name, |colon| &name[colon + 1..])
 }
 
 #[cfg(test)]

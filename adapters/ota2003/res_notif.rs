@@ -10,6 +10,8 @@ const COUNT_MAX: i32 = 99;
 const GUESTS_MAX: usize = 99;
 /// More rooms than any channel sells at once; bounds what matching them with ours can cost.
 const ROOMS_MAX: usize = 200;
+/// Characters of a name, an address or a number that are kept.
+const LINE_CHARS_MAX: usize = 200;
 /// Characters of a remark that are kept.
 const REMARK_CHARS_MAX: usize = 4_000;
 const REMARKS_MAX: usize = 50;
@@ -58,7 +60,7 @@ pub(crate) fn customer(customer: &Element) -> Guest {
         .find_map(|telephone| telephone.attribute("PhoneNumber"));
     let kept = |text: Option<&str>| {
         text.filter(|text| !text.is_empty())
-            .map(|text| text.chars().take(200).collect())
+            .map(|text| cut(text, LINE_CHARS_MAX))
     };
     Guest {
         name: customer.child("PersonName").map(person).unwrap_or_default(),
@@ -76,7 +78,15 @@ fn person(name: &Element) -> String {
         .map(Element::text)
         .filter(|part| !part.is_empty());
     let parts: Vec<&str> = parts.collect();
-    mask::text(&parts.join(" ").chars().take(200).collect::<String>())
+    mask::text(&cut(&parts.join(" "), LINE_CHARS_MAX))
+}
+
+/// The first characters of a text.
+fn cut(text: &str, chars_max: usize) -> String {
+    match text.len() <= chars_max {
+        true => text.to_owned(),
+        false => text.chars().take(chars_max).collect(),
+    }
 }
 
 /// Remarks, without card numbers.
@@ -89,7 +99,7 @@ impl Remarks {
     /// Adds words, unless they are empty or were said before.
     pub(crate) fn add(&mut self, words: &str) {
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        let words: String = mask::text(&words).chars().take(REMARK_CHARS_MAX).collect();
+        let words = cut(&mask::text(&words), REMARK_CHARS_MAX);
         let known = self.list.iter().any(|known| known.0 == words);
         if !words.is_empty() && !known && self.list.len() < REMARKS_MAX {
             self.list.push(GuestName(words));

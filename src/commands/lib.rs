@@ -42,7 +42,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Measure the ledger beside the plain way.
+    /// Measure the daemon's parts beside the plain way.
     Bench(bench::arguments::BenchArguments),
     /// A private Postgres, two fake channels, a hotel and a day of its life; ends with the audit.
     Demo(demo::DemoArguments),

@@ -85,6 +85,9 @@ impl Money {
     ///
     /// `None` where the amount is finer than the currency or does not fit.
     pub fn from_scaled(integer: i64, places: u32, currency: Currency) -> Option<Self> {
+        if places == currency.exponent() {
+            return Some(Self::new(integer, currency));
+        }
         let value = Decimal::try_from_i128_with_scale(i128::from(integer), places).ok()?;
         Self::exactly(value, currency)
     }

@@ -80,7 +80,10 @@ impl Lxml {
     }
 
     fn ask(&mut self, question: &Value) -> Result<Value> {
-        writeln!(self.asks, "{question}").context("asking Python")?;
+        let question = format!("{question}\n");
+        self.asks
+            .write_all(question.as_bytes())
+            .context("asking Python")?;
         self.asks.flush().context("asking Python")?;
         self.answer()
     }
