@@ -4,6 +4,7 @@
 //! Elements go by their local name: channels differ in prefixes and agree in the rest.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
@@ -19,7 +20,7 @@ pub(crate) mod figures;
 pub(crate) mod write;
 
 pub(crate) use element::Element;
-use element::Piece;
+use element::{Attribute, Message, Piece};
 use fault::XmlFault;
 
 /// The largest message that is read; a poll of 200 reservations is a tenth of it.
@@ -41,13 +42,17 @@ pub(crate) struct Document {
     pub(crate) root: Element,
     /// Comments before and after it: channels put their request ids there.
     pub(crate) comments: Vec<String>,
-    text: Rc<str>,
+    message: Rc<Message>,
 }
 
 impl Document {
     /// The piece as it was written, for a fault; at most 500 characters.
     pub(crate) fn raw(&self, element: &Element) -> String {
-        let piece = self.text.get(element.span.clone()).unwrap_or_default();
+        let piece = self
+            .message
+            .text
+            .get(element.span.clone())
+            .unwrap_or_default();
         piece.chars().take(500).collect()
     }
 }
@@ -60,9 +65,12 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, XmlFault> {
             bytes.len()
         )));
     }
-    let text: Rc<str> = decode::decode(bytes)?.into();
-    let mut reader = Reader::from_str(&text);
-    let mut tree = Tree::of(Rc::clone(&text));
+    let message = Rc::new(Message {
+        text: decode::decode(bytes)?,
+        attributes: OnceCell::new(),
+    });
+    let mut reader = Reader::from_str(&message.text);
+    let mut tree = Tree::of(Rc::clone(&message));
     loop {
         let from = position(&reader);
         let event = reader
@@ -78,7 +86,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, XmlFault> {
     Ok(Document {
         root,
         comments,
-        text,
+        message,
     })
 }
 
@@ -93,7 +101,8 @@ fn malformed(fault: &dyn fmt::Display, at: u64) -> XmlFault {
 
 /// The tree while it grows.
 struct Tree {
-    text: Rc<str>,
+    message: Rc<Message>,
+    attributes: Vec<Attribute>,
     open: Vec<Element>,
     root: Option<Element>,
     comments: Vec<String>,
@@ -101,9 +110,10 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(text: Rc<str>) -> Self {
+    fn of(message: Rc<Message>) -> Self {
         Self {
-            text,
+            message,
+            attributes: Vec::new(),
             open: Vec::new(),
             root: None,
             comments: Vec::new(),
@@ -159,9 +169,9 @@ impl Tree {
         let name = start.name();
         let name = local(name.as_ref());
         Ok(Element {
-            name: Piece::of(&self.text, Cow::Borrowed(name)),
-            attributes: attributes(&self.text, start)?,
-            message: Rc::clone(&self.text),
+            name: Piece::of(&self.message.text, Cow::Borrowed(name)),
+            attributes: attributes(&self.message.text, start, &mut self.attributes)?,
+            message: Rc::clone(&self.message),
             text: Piece::default(),
             children: Vec::new(),
             span,
@@ -170,6 +180,10 @@ impl Tree {
 
     fn place(&mut self, element: Element) -> Result<(), XmlFault> {
         if let Some(parent) = self.open.last_mut() {
+            // Most elements that hold any hold one.
+            if parent.children.is_empty() {
+                parent.children.reserve_exact(1);
+            }
             parent.children.push(element);
             return Ok(());
         }
@@ -189,7 +203,7 @@ impl Tree {
                 false => Err(XmlFault::of("there is text outside of the message")),
             };
         };
-        let known = element.text.within(&self.text).len();
+        let known = element.text.within(&self.message.text).len();
         if known + text.len() > TEXT_BYTES_MAX {
             return Err(XmlFault::of(format!(
                 "a text is longer than {TEXT_BYTES_MAX} bytes"
@@ -197,7 +211,7 @@ impl Tree {
         }
         // What begins a text and is white space counts for nothing.
         if known > 0 || !text.trim().is_empty() {
-            element.text.append(&self.text, text);
+            element.text.append(&self.message.text, text);
         }
         Ok(())
     }
@@ -219,12 +233,19 @@ impl Tree {
         let root = self
             .root
             .ok_or_else(|| XmlFault::of("there is no XML element in the message"))?;
+        // The tree is built once, and so they are set once.
+        let _ = self.message.attributes.set(self.attributes);
         Ok((root, self.comments))
     }
 }
 
-fn attributes(text: &str, start: &BytesStart<'_>) -> Result<Vec<(Piece, Piece)>, XmlFault> {
-    let mut read: Vec<(Piece, Piece)> = Vec::new();
+/// Puts the attributes of an element behind those of the others; where they stand there.
+fn attributes(
+    text: &str,
+    start: &BytesStart<'_>,
+    all: &mut Vec<Attribute>,
+) -> Result<Range<usize>, XmlFault> {
+    let first = all.len();
     // The reader's own check for repeated names takes quadratic time; ours is bounded by count.
     for attribute in start.attributes().with_checks(false) {
         let attribute = attribute.map_err(|fault| malformed(&fault, 0))?;
@@ -234,7 +255,7 @@ fn attributes(text: &str, start: &BytesStart<'_>) -> Result<Vec<(Piece, Piece)>,
                 "an attribute is longer than {VALUE_BYTES_MAX} bytes"
             )));
         }
-        if read.len() == ATTRIBUTES_MAX {
+        if all.len() - first == ATTRIBUTES_MAX {
             return Err(XmlFault::of(format!(
                 "an element has more than {ATTRIBUTES_MAX} attributes"
             )));
@@ -243,16 +264,19 @@ fn attributes(text: &str, start: &BytesStart<'_>) -> Result<Vec<(Piece, Piece)>,
             continue;
         }
         let name = local(name);
-        if read.iter().any(|(known, _)| known.within(text) == name) {
+        if all[first..]
+            .iter()
+            .any(|(known, _)| known.within(text) == name)
+        {
             return Err(XmlFault::of(format!("attribute {name} stands twice")));
         }
         let value = attribute
             .normalized_value(XmlVersion::Implicit1_0)
             .map_err(|fault| malformed(&fault, 0))?;
         let name = Piece::of(text, Cow::Borrowed(name));
-        read.push((name, Piece::of(text, value)));
+        all.push((name, Piece::of(text, value)));
     }
-    Ok(read)
+    Ok(first..all.len())
 }
 
 /// What `&…;` stands for; only the five of XML and characters by number.

@@ -2,6 +2,7 @@
 //! otherwise than it is meant.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -60,12 +61,22 @@ fn whole(range: &Range<u32>) -> Range<usize> {
     wide(range.start)..wide(range.end)
 }
 
+/// What all elements of a message share.
+pub(super) struct Message {
+    pub(super) text: String,
+    /// Names and values of all elements, in order; there once the message was read to its end.
+    pub(super) attributes: OnceCell<Vec<Attribute>>,
+}
+
+/// Local name and value.
+pub(super) type Attribute = (Piece, Piece);
+
 /// An element. Guests' data is in here: it has no `Debug`.
 pub(crate) struct Element {
-    /// The whole message.
-    pub(super) message: Rc<str>,
+    pub(super) message: Rc<Message>,
     pub(super) name: Piece,
-    pub(super) attributes: Vec<(Piece, Piece)>,
+    /// Which of the message's attributes are its own.
+    pub(super) attributes: Range<usize>,
     pub(super) text: Piece,
     pub(super) children: Vec<Element>,
     pub(super) span: Range<usize>,
@@ -74,20 +85,22 @@ pub(crate) struct Element {
 impl Element {
     /// Local name.
     pub(crate) fn name(&self) -> &str {
-        self.name.within(&self.message)
+        self.name.within(&self.message.text)
     }
 
     /// An attribute by its local name, without white space around it; `None` where it is empty.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
-        let is_it = |(known, _): &&(Piece, Piece)| known.within(&self.message) == name;
-        let (_, value) = self.attributes.iter().find(is_it)?;
-        let value = value.within(&self.message).trim();
+        let text = &self.message.text;
+        let all = self.message.attributes.get()?;
+        let own = all.get(self.attributes.clone())?;
+        let (_, value) = own.iter().find(|(known, _)| known.within(text) == name)?;
+        let value = value.within(text).trim();
         (!value.is_empty()).then_some(value)
     }
 
     /// Its own text, without white space around it.
     pub(crate) fn text(&self) -> &str {
-        self.text.within(&self.message).trim()
+        self.text.within(&self.message.text).trim()
     }
 
     /// All children in order.
