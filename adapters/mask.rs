@@ -65,10 +65,7 @@ fn by_name(bytes: &mut [u8], names: &Names) -> Vec<Range<usize>> {
     let mut kept = Vec::new();
     let mut at = 0;
     let mut in_secret_tag = false;
-    while let Some(skipped) = bytes[at..]
-        .iter()
-        .position(|b| NAMES_OR_ENDS[usize::from(*b)])
-    {
+    while let Some(skipped) = bytes[at..].iter().position(|b| KINDS[usize::from(*b)] != 0) {
         at += skipped;
         if bytes[at] == b'>' {
             let closes_itself = at > 0 && bytes[at - 1] == b'/';
@@ -133,14 +130,20 @@ impl Marks {
     }
 }
 
-/// Bytes of names, and the end of a tag.
-static NAMES_OR_ENDS: [bool; 256] = {
-    let mut marked = [false; 256];
+/// What a byte is to whoever looks for names.
+const NAME: u8 = 1;
+const TAG_END: u8 = 2;
+static KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
     let mut byte = 0_u8;
     loop {
-        marked[byte as usize] = is_name(byte) || byte == b'>';
+        if is_name(byte) {
+            kinds[byte as usize] = NAME;
+        } else if byte == b'>' {
+            kinds[byte as usize] = TAG_END;
+        }
         if byte == u8::MAX {
-            break marked;
+            break kinds;
         }
         byte += 1;
     }
@@ -165,7 +168,7 @@ const fn is_name(byte: u8) -> bool {
 
 fn name_end(bytes: &[u8], from: usize) -> usize {
     let rest = &bytes[from..];
-    let after = |byte: &u8| !NAMES_OR_ENDS[usize::from(*byte)] || *byte == b'>';
+    let after = |byte: &u8| KINDS[usize::from(*byte)] != NAME;
     from + rest.iter().position(after).unwrap_or(rest.len())
 }
 

@@ -1,4 +1,6 @@
-//! Processor time of the server: of its first process and of all that it has started.
+//! Processor time: of the server (its first process and all that it has started), of a thread.
+
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -28,6 +30,14 @@ pub fn of_server(postmaster: u32) -> Result<u64> {
         }
     }
     Ok(ticks * 1_000 / TICKS_PER_SECOND)
+}
+
+/// Processor time of this thread, as exact as the scheduler counts it.
+pub fn of_thread() -> Result<Duration> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat")
+        .context("/proc, where processor time is told")?;
+    let nanoseconds = told.split_whitespace().next().context("a figure")?;
+    Ok(Duration::from_nanos(nanoseconds.parse()?))
 }
 
 /// What a line of `/proc/<pid>/stat` says (proc(5)).

@@ -72,7 +72,7 @@ impl Lxml {
         self.ask(&json!({"do": "load", "dialect": dialect, "work": verb, "given": given}))
     }
 
-    /// How often it does the work in a second, by its own watch.
+    /// How often it does the work in a second of processor time, by its own watch.
     pub fn per_second(&mut self, length: Duration) -> Result<f64> {
         let answer = self.ask(&json!({"do": "run", "seconds": length.as_secs_f64()}))?;
         let number = |name: &str| answer[name].as_f64().context("a figure from Python");
