@@ -76,8 +76,11 @@ fn rows(callers: usize) -> Vec<(Asked, Figure)> {
         ..shown("holds through the API", "/s", Better::Higher)
     };
     let slow = shown("a hold's p99 wait", "ms", Better::Lower);
+    // Says what stands behind the rate, also on a machine whose processors others use.
+    let server = shown("server's time for a hold", "us", Better::Lower);
     vec![
         (judged, Round::per_second),
+        (server, Round::server_cpu_us_per_hold),
         (wait, |round| round.wait_ms(0.5)),
         (slow, |round| round.wait_ms(0.99)),
     ]
