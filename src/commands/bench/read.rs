@@ -126,7 +126,7 @@ impl Ways {
         )?;
         let outside = Outside {
             metrics: Box::new(String::new),
-            clock: Timestamp::now,
+            clock: crate::startup::clock,
         };
         let settings = keyrack_api::settings::Settings {
             requests_per_second: std::num::NonZeroU32::MAX,
