@@ -157,8 +157,10 @@ fn booking(number: usize) -> String {
     let comment = wish(number);
     let total: usize = nights_of(number).iter().map(|(_, price)| price).sum();
     format!(
-        "  <HotelReservation CreateDateTime=\"{created}\">\n   <RoomStays>\n{stays}   </RoomStays>\n\
-         \x20  <ResGuests>\n    <ResGuest ResGuestRPH=\"1\"><Profiles><ProfileInfo><Profile><Customer>\
+        "  <HotelReservation CreateDateTime=\"{created}\">\n   <RoomStays>\n{stays}   \
+         </RoomStays>\n\
+         \x20  <ResGuests>\n    <ResGuest ResGuestRPH=\"1\"><Profiles><ProfileInfo><Profile>\
+         <Customer>\
          <PersonName><GivenName>Ines</GivenName><Surname>Musterfrau &amp; Söhne {number}</Surname>\
          </PersonName></Customer></Profile></ProfileInfo></Profiles></ResGuest>\n   </ResGuests>\n\
          \x20  <ResGlobalInfo>\n    {comment}{CARD}\n    <Total AmountAfterTax=\"{total}\" \
@@ -188,7 +190,8 @@ fn booking_room(number: usize, room: usize) -> String {
     format!(
         "    <RoomStay IndexNumber=\"7{number:03}{room}\">\n     <RoomTypes><RoomType \
          RoomTypeCode=\"880011\"><RoomDescription Name=\"Lake View\"><Text>A room.</Text><MealPlan>\
-         Breakfast is included.</MealPlan></RoomDescription></RoomType></RoomTypes>\n     <RatePlans>\
+         Breakfast is included.</MealPlan></RoomDescription></RoomType></RoomTypes>\n     \
+         <RatePlans>\
          <RatePlan RatePlanCode=\"5501\"><Commission><CommissionPayableAmount Amount=\"4350\" \
          CurrencyCode=\"EUR\" DecimalPlaces=\"2\"/></Commission></RatePlan></RatePlans>\n     \
          <RoomRates>\n{rates}     </RoomRates>\n     <GuestCounts><GuestCount \
@@ -219,13 +222,16 @@ fn alpine(number: usize) -> String {
     }
     format!(
         "  <HotelReservation CreateDateTime=\"{created}\" ResStatus=\"Reserved\" \
-         RoomStayReservation=\"true\">\n   <UniqueID Type=\"14\" ID=\"A-{number}\"/>\n   <RoomStays>\n\
+         RoomStayReservation=\"true\">\n   <UniqueID Type=\"14\" ID=\"A-{number}\"/>\n   \
+         <RoomStays>\n\
          {stays}   </RoomStays>\n   <ResGuests><ResGuest><Profiles><ProfileInfo><Profile><Customer \
          Language=\"de\"><PersonName><NamePrefix>Frau</NamePrefix><GivenName>Ines</GivenName>\
          <Surname>Musterfrau &amp; Söhne {number}</Surname></PersonName><Telephone \
-         PhoneTechType=\"1\" PhoneNumber=\"+49305550001\"/><Email>ines.{number}@guest.example</Email>\
+         PhoneTechType=\"1\" PhoneNumber=\"+49305550001\"/><Email>ines.{number}@guest.example\
+         </Email>\
          </Customer></Profile></ProfileInfo></Profiles></ResGuest></ResGuests>\n   <ResGlobalInfo>\
-         {comment}<BasicPropertyInfo HotelCode=\"990077\"/></ResGlobalInfo>\n  </HotelReservation>\n",
+         {comment}<BasicPropertyInfo HotelCode=\"990077\"/></ResGlobalInfo>\n  \
+         </HotelReservation>\n",
         created = created(number),
         comment = wish(number),
     )
@@ -250,7 +256,8 @@ fn alpine_room(number: usize) -> String {
          CurrencyCode=\"EUR\"/></Commission></RatePlan></RatePlans><RoomRates><RoomRate \
          RoomTypeCode=\"DBL\" RatePlanCode=\"BAR\"><Rates>{rates}</Rates></RoomRate></RoomRates>\
          <GuestCounts><GuestCount Count=\"2\"/><GuestCount Count=\"1\" Age=\"6\"/></GuestCounts>\
-         <TimeSpan Start=\"{arrival}\" End=\"{departure}\"/>{CARD}<Total AmountAfterTax=\"{total}\" \
+         <TimeSpan Start=\"{arrival}\" End=\"{departure}\"/>{CARD}<Total \
+         AmountAfterTax=\"{total}\" \
          CurrencyCode=\"EUR\"/></RoomStay>\n",
         arrival = nights[0].0,
         departure = plus_days(nights[2].0, 1),
