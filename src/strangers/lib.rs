@@ -13,10 +13,6 @@ use proptest::sample::Index;
 pub use growth::grows_with_its_input;
 pub use mutation::Mutation;
 
-/// The largest message that mutating makes; what is larger is a matter of [`grows_with_its_input`]
-/// and of the limits' own tests.
-pub const BYTES_MAX: usize = 256 * 1024;
-
 /// A hostile message. `Debug` shows it in letters that can be typed again.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Message(pub Vec<u8>);

@@ -3,8 +3,11 @@
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::{Index, select};
 
-use crate::BYTES_MAX;
 use crate::dictionary::{DATES, NESTS, NUMBERS, PIECES};
+
+/// The largest message that mutating makes; what is larger is a matter of [`grows_with_its_input`]
+/// and of the limits' own tests.
+pub const BYTES_MAX: usize = 256 * 1024;
 
 /// A change to a message.
 #[derive(Clone, Debug)]
