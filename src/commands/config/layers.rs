@@ -162,3 +162,6 @@ fn kind(value: &Value) -> &'static str {
         Value::Table(_) => "a section",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -122,8 +122,8 @@ async fn carry_out(
 
 /// Lines that could be read and were found bad only then.
 fn more_than_once(lines: &[Line], bad: &[line::BadLine]) -> usize {
-    let read = |bad: &&line::BadLine| lines.iter().any(|line| line.number == bad.number);
-    bad.iter().filter(read).count()
+    let read: BTreeSet<u64> = lines.iter().map(|line| line.number).collect();
+    bad.iter().filter(|bad| read.contains(&bad.number)).count()
 }
 
 /// Every hotel that the lines name and that there is.
@@ -303,3 +303,6 @@ fn by() -> By {
         request_id: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -229,7 +229,8 @@ pub fn wanted<'a>(
             continue;
         };
         for night in stay.nights() {
-            *wanted.entry((room_type, night)).or_insert(0) += room.told.quantity;
+            let sold: &mut i32 = wanted.entry((room_type, night)).or_default();
+            *sold = sold.saturating_add(room.told.quantity);
         }
     }
     wanted

@@ -4,7 +4,7 @@
 //! unchanged. An older state that comes after a newer one changes nothing, and neither does a
 //! repeat.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyrack_model::reservation::{ReportedRoom, ReservationReport, RevisionKind};
 use keyrack_model::stay::{Stay, StayDate, ranges};
@@ -63,8 +63,9 @@ impl Known {
     pub fn take(&mut self, reports: &[ReservationReport]) -> Vec<ChangeView> {
         let before = self.reservations.clone();
         let mut named: Vec<&str> = Vec::new();
+        let mut known: BTreeSet<&str> = BTreeSet::new();
         for report in reports.iter().filter(|report| !report.is_quote) {
-            if !named.contains(&report.reference.as_str()) {
+            if known.insert(&report.reference) {
                 named.push(&report.reference);
             }
             self.one(report);
@@ -102,11 +103,18 @@ impl Known {
         } else if is_snapshot {
             state.rooms.clone_from(&report.rooms);
         } else {
+            let held = state.rooms.iter().enumerate().rev();
+            let mut places: BTreeMap<Option<String>, usize> = held
+                .map(|(place, room)| (room.room_key.clone(), place))
+                .collect();
+            places.remove(&None);
             for room in &report.rooms {
-                let same = |held: &&mut ReportedRoom| {
-                    held.room_key == room.room_key && room.room_key.is_some()
+                let next = state.rooms.len();
+                let place = match &room.room_key {
+                    Some(_) => *places.entry(room.room_key.clone()).or_insert(next),
+                    None => next,
                 };
-                match state.rooms.iter_mut().find(same) {
+                match state.rooms.get_mut(place) {
                     Some(held) => held.clone_from(room),
                     None => state.rooms.push(room.clone()),
                 }
@@ -143,7 +151,8 @@ fn counts(state: &State) -> BTreeMap<(&str, StayDate), i32> {
             continue;
         };
         for night in stay.nights() {
-            *counts.entry((room.room_code.as_str(), night)).or_insert(0) += room.quantity;
+            let taken: &mut i32 = counts.entry((&*room.room_code, night)).or_default();
+            *taken = taken.saturating_add(room.quantity);
         }
     }
     counts

@@ -140,3 +140,6 @@ fn adapter(code: &str) -> Result<std::sync::Arc<dyn ChannelAdapter>> {
     };
     Ok(adapter)
 }
+
+#[cfg(test)]
+mod tests;
