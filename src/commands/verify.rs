@@ -1,10 +1,11 @@
-//! `keyrack verify`: replays the ledger against the sums.
+//! `keyrack verify`: replays the ledger against the sums, from the checkpoints of closed nights or
+//! whole.
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 use keyrack_ledger::catalog;
 use keyrack_ledger::handle::Ledger;
-use keyrack_ledger::verify::{self, Difference, Verification};
+use keyrack_ledger::verify::{self, Difference, Extent, Verification};
 
 use crate::database::Database;
 use crate::place::Place;
@@ -17,6 +18,9 @@ pub struct VerifyArguments {
     /// Only this property, by its code.
     #[arg(long, value_name = "CODE")]
     property: Option<String>,
+    /// Replays everything, archived reservations too, and proves the checkpoints.
+    #[arg(long)]
+    full: bool,
     /// The outcome as JSON.
     #[arg(long)]
     json: bool,
@@ -29,7 +33,12 @@ pub async fn verify(arguments: &VerifyArguments) -> Result<bool> {
     let config = arguments.place.config()?;
     let database = Database::that_is_there(&config).await?;
     let ledger = open_ledger(&config, &database).await?;
-    let verified = prove(&ledger, arguments.property.as_deref()).await;
+    let extent = if arguments.full {
+        Extent::Whole
+    } else {
+        Extent::FromCheckpoints
+    };
+    let verified = prove(&ledger, arguments.property.as_deref(), extent).await;
     ledger.close().await;
     database.close().await?;
     let verification = verified?;
@@ -41,7 +50,7 @@ pub async fn verify(arguments: &VerifyArguments) -> Result<bool> {
     Ok(verification.differences.is_empty())
 }
 
-async fn prove(ledger: &Ledger, property: Option<&str>) -> Result<Verification> {
+async fn prove(ledger: &Ledger, property: Option<&str>, extent: Extent) -> Result<Verification> {
     let id = match property {
         None => None,
         Some(code) => {
@@ -53,7 +62,7 @@ async fn prove(ledger: &Ledger, property: Option<&str>) -> Result<Verification> 
             )
         }
     };
-    Ok(verify::verify(ledger, id).await?)
+    Ok(verify::verify(ledger, id, extent).await?)
 }
 
 fn tell(verification: &Verification) {

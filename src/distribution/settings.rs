@@ -29,6 +29,8 @@ pub struct Settings {
     pub message_retention_days: u32,
     /// Hours that idempotency keys are kept; at least 24.
     pub idempotency_key_hours: u32,
+    /// Days after which ended reservations leave the hot tables; 0 is never.
+    pub archive_after_days: u32,
     /// Seconds between two verifications of the ledger; 0 is never.
     pub verify_seconds: u32,
     /// Milliseconds between two looks of the feed at the ledger's tail.
@@ -82,6 +84,7 @@ impl Default for Settings {
             unacknowledged_seconds: 600,
             message_retention_days: 90,
             idempotency_key_hours: 48,
+            archive_after_days: 90,
             verify_seconds: 3_600,
             feed_poll_ms: 50,
             feed_entries_max: 1_000,

@@ -1,13 +1,17 @@
 //! What falls due by the clock: dead holds, the roll-over of the business day, verification,
-//! alarms, what waits for a mapping, and what is too old to keep.
+//! alarms, what waits for a mapping, what has ended, and what is too old to keep.
 
 mod alarms;
+mod archive;
 mod sweep;
 
 use std::future::Future;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use keyrack_ledger::{keys, verify};
+use keyrack_ledger::keys;
+use keyrack_ledger::verify::{self, Extent};
+use tokio::time::Instant;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
@@ -16,6 +20,7 @@ use crate::notice::{self, About, Kind};
 use crate::store::{message, notice as notice_store};
 
 pub use self::alarms::{clock_distance_seconds, look as alarm};
+pub use self::archive::{archive_once, close_nights};
 pub(crate) use self::sweep::Rolled;
 pub use self::sweep::{roll_over_due, sweep_once};
 
@@ -24,15 +29,19 @@ pub(crate) async fn run(distribution: Distribution) {
     let settings = &distribution.inner.settings;
     let sweep_seconds = distribution.inner.ledger.settings().sweep_seconds.max(1);
     let verify_seconds = settings.verify_seconds;
+    let last_whole = Mutex::new(None);
     tokio::join!(
         sweep::run(&distribution, sweep_seconds),
         every(&distribution, 30, "rolling over", sweep::roll_over_all),
         every(&distribution, 10, "looking for alarms", alarms::look),
         every(&distribution, 20, "reading again", read_again),
         every(&distribution, 3_600, "purging", purge),
+        every(&distribution, 3_600, "archiving", archive_once),
+        every(&distribution, 3_600, "closing nights", close_nights),
         async {
             if verify_seconds > 0 {
-                every(&distribution, verify_seconds, "verifying", verify_once).await;
+                let next = |distribution| verify_next(distribution, &last_whole);
+                every(&distribution, verify_seconds, "verifying", next).await;
             }
         },
     );
@@ -67,15 +76,34 @@ async fn read_again(distribution: &Distribution) -> Result<(), DistributionError
     Ok(())
 }
 
+/// The first verification of a process and one a week replay everything, the others begin at the
+/// checkpoints.
+async fn verify_next(
+    distribution: &Distribution,
+    last_whole: &Mutex<Option<Instant>>,
+) -> Result<usize, DistributionError> {
+    let lock = || last_whole.lock().unwrap_or_else(PoisonError::into_inner);
+    let begun = Instant::now();
+    if lock().is_some_and(|last| begun.duration_since(last) < WHOLE_EVERY) {
+        return verify_once(distribution, Extent::FromCheckpoints).await;
+    }
+    let differences = verify_once(distribution, Extent::Whole).await?;
+    *lock() = Some(begun);
+    Ok(differences)
+}
+
 /// Replays the ledger against the sums; says how many numbers it cannot prove.
 ///
 /// # Errors
 ///
 /// Failures of the database.
-pub async fn verify_once(distribution: &Distribution) -> Result<usize, DistributionError> {
+pub async fn verify_once(
+    distribution: &Distribution,
+    extent: Extent,
+) -> Result<usize, DistributionError> {
     let inner = &distribution.inner;
     // Only reads, and may take minutes: given up at once when the engine stops.
-    let verified = verify::verify_until(&inner.ledger, inner.cancel.cancelled()).await?;
+    let verified = verify::verify_until(&inner.ledger, extent, inner.cancel.cancelled()).await?;
     let Some(verification) = verified else {
         return Ok(0);
     };
@@ -126,6 +154,8 @@ pub async fn purge(distribution: &Distribution) -> Result<(), DistributionError>
     Ok(())
 }
 
+/// A week.
+const WHOLE_EVERY: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// Whatever is still being taken in after that belongs to nobody any more.
 const UNFINISHED_SECONDS: u32 = 120;
 /// Rows of one statement, so that none holds its locks for long.

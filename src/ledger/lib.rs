@@ -8,14 +8,17 @@
 //! no channel and no adapter.
 #![deny(clippy::float_arithmetic)]
 
+pub mod archive;
 mod batch;
 pub mod catalog;
+pub mod checkpoint;
 pub mod command;
 pub mod decide;
 mod desk;
 pub mod error;
 pub mod handle;
 pub mod holds;
+mod interrupt;
 pub mod inventory;
 pub mod keys;
 pub mod moves;

@@ -88,10 +88,10 @@ async fn reservations(
                         'adults', s.adults, 'children_ages', coalesce(s.children_ages, '[]'),
                         'nightly', coalesce(s.nightly, '[]'), 'booked', s.booked)
                         order by s.room_stay_id)
-                      from room_stay s
+                      from known_room_stay s
                      where s.property_id = r.property_id
                        and s.reservation_id = r.reservation_id), '[]'))
-           from reservation r where r.property_id = $1",
+           from known_reservation r where r.property_id = $1",
     )
     .bind(property.0)
     .fetch_all(conn)
@@ -152,6 +152,49 @@ async fn refunds(
         (ReservationId(id), count)
     };
     Ok(rows.into_iter().map(count).collect())
+}
+
+/// What lies in both places or hangs on a reservation that lies elsewhere, and what is archived and
+/// has not ended.
+pub async fn astray(pool: &PgPool) -> Result<Vec<String>, SimError> {
+    sqlx::query_scalar(
+        "select 'reservation ' || a.number || ' is archived, ' || a.status || ', and '
+                || coalesce(r.status, 'nowhere else')
+           from archived_reservation a left join reservation r using (property_id, reservation_id)
+          where r.number is not null
+             or a.status not in ('completed', 'no_show', 'cancelled', 'expired')
+         union all
+         select 'a room stay of ' || s.reservation_id || ' without it'
+           from room_stay s left join reservation r using (property_id, reservation_id)
+          where r.number is null
+         union all
+         select 'a guest of ' || g.reservation_id || ' without it'
+           from reservation_guest g left join reservation r using (property_id, reservation_id)
+          where r.number is null
+         union all
+         select 'a room of ' || m.reservation_id || ' without it'
+           from room_assignment m left join reservation r using (property_id, reservation_id)
+          where m.reservation_id is not null and r.number is null
+         union all
+         select 'an archived stay or guest of ' || k.reservation_id || ' without it'
+           from (select property_id, reservation_id from archived_room_stay
+                 union all
+                 select property_id, reservation_id from archived_reservation_guest) k
+           left join archived_reservation a using (property_id, reservation_id)
+          where a.number is null",
+    )
+    .fetch_all(pool)
+    .await
+    .map_err(SimError::look("looking for what is astray"))
+}
+
+/// How many reservations are archived.
+pub async fn archived(pool: &PgPool) -> Result<u64, SimError> {
+    let count: i64 = sqlx::query_scalar("select count(*) from archived_reservation")
+        .fetch_one(pool)
+        .await
+        .map_err(SimError::look("counting what is archived"))?;
+    Ok(u64::try_from(count).unwrap_or(0))
 }
 
 /// Rooms that were made or lost: entries between pools against the counts of their nights.

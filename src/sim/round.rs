@@ -7,7 +7,7 @@ use futures_util::future::{join_all, try_join_all};
 use jiff::Timestamp;
 use keyrack_ledger::command::{Asked, Command};
 use keyrack_ledger::handle::Ledger;
-use keyrack_ledger::verify;
+use keyrack_ledger::verify::{self, Extent};
 use keyrack_model::id::{PropertyId, ReservationId};
 use keyrack_model::stay::{Stay, StayDate};
 use tokio::time::{sleep, timeout};
@@ -77,6 +77,7 @@ impl World<'_> {
         let callers: Vec<Caller<'_>> = callers.collect();
         let asking = try_join_all(callers.iter().map(Caller::deal));
         let sweeping = sweep(&self.ground, posts, lots, steps);
+        let tidying = tidy(&self.ground, posts, lots, steps);
         let fault = steps.iter().find_map(|step| {
             let (fault, after) = lots.fault(step.number)?;
             Some((fault, after, lots.victim(step.number, 64), step))
@@ -97,12 +98,14 @@ impl World<'_> {
             };
             target.strike(fault).await
         };
-        let (dealt, swept, broken) = tokio::join!(asking, sweeping, breaking);
+        let (dealt, swept, tidied, broken) = tokio::join!(asking, sweeping, tidying, breaking);
         broken?;
         if let Some((fault, ..)) = fault {
             *self.tally.faults.entry(fault.name()).or_insert(0) += 1;
         }
         self.tally.swept += swept;
+        self.tally.archived += tidied.0;
+        self.tally.checkpoints += tidied.1;
         let dealt = dealt.map(|dealt| dealt.into_iter().flatten().collect::<Vec<_>>());
         if let Ok(dealt) = &dealt {
             self.count(dealt);
@@ -158,20 +161,20 @@ impl World<'_> {
             .collect()
     }
 
-    /// The ledger's own proof, and the sums by other statements.
+    /// The ledger's own proofs, from checkpoints and whole, and the sums by other statements.
     async fn prove(&self) -> Found {
-        let verified = verify::verify(&self.observer, None).await?;
-        let mut found: Vec<String> = verified
-            .differences
-            .into_iter()
-            .map(|d| {
+        let mut found = Vec::new();
+        for extent in [Extent::FromCheckpoints, Extent::Whole] {
+            let verified = verify::verify(&self.observer, None, extent).await?;
+            found.extend(verified.differences.into_iter().map(|d| {
                 format!(
-                    "verify: {} {:?} {:?}: {}",
+                    "verify {extent:?}: {} {:?} {:?}: {}",
                     d.property, d.room_type, d.night, d.what
                 )
-            })
-            .collect();
+            }));
+        }
         found.extend(look::unconserved(&self.ground.pool).await?);
+        found.extend(look::astray(&self.ground.pool).await?);
         Ok(if found.is_empty() {
             Ok(())
         } else {
@@ -302,6 +305,22 @@ async fn sweep(ground: &Ground, posts: &[Post], lots: Lots, steps: &[Scripted]) 
     // A sweeper that was cut off comes again another time.
     let swept = swept.into_iter().flatten().flatten();
     swept.map(u64::from).sum()
+}
+
+/// Others archive and close nights meanwhile; how many reservations and nights, as far as it was
+/// told.
+async fn tidy(ground: &Ground, posts: &[Post], lots: Lots, steps: &[Scripted]) -> (u64, u64) {
+    let chosen = steps.iter().filter_map(|step| lots.tidies(step.number));
+    let each = chosen.map(|(post, delay, closed_after)| async move {
+        sleep(delay).await;
+        let houses = ground.ids.properties();
+        let tidying = houses.filter_map(|ids| posts[post].tidy(ids.property, closed_after));
+        join_all(tidying.collect::<Vec<_>>()).await
+    });
+    let tidied = join_all(each).await.into_iter().flatten();
+    // Who was cut off comes again another time.
+    let told = tidied.filter_map(|one| one.ok()?.ok());
+    told.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }
 
 fn kind(command: &Command) -> &'static str {

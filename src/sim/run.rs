@@ -15,6 +15,7 @@ use crate::error::SimError;
 use crate::feed::Reader;
 use crate::generate::Generator;
 use crate::generate::known::Known;
+use crate::look;
 use crate::lot::{Faults, Lots};
 use crate::round::{Found, World};
 use crate::shape::Shape;
@@ -254,6 +255,8 @@ async fn leave(
     }
     let (missed, entries) = reader.finish(&world.ground.pool).await?;
     tally.entries += u64::try_from(entries).unwrap_or(0);
+    let archived = look::archived(&world.ground.pool).await?;
+    tally.brought_back += tally.archived.saturating_sub(archived);
     let complaints = world.stage.complaints()?;
     if found.is_ok() && !missed.is_empty() {
         found = Err(missed.join("\n"));

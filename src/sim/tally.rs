@@ -17,6 +17,12 @@ pub struct Tally {
     pub hang_ups: u64,
     /// Holds that a sweeper let go.
     pub swept: u64,
+    /// Reservations that were archived.
+    pub archived: u64,
+    /// Of these, brought back by a later command.
+    pub brought_back: u64,
+    /// Nights that were written down as proved, again and again.
+    pub checkpoints: u64,
     /// Entries that the feed saw, each once.
     pub entries: u64,
     /// How often what broke.
@@ -34,6 +40,9 @@ impl Tally {
         self.replays += other.replays;
         self.hang_ups += other.hang_ups;
         self.swept += other.swept;
+        self.archived += other.archived;
+        self.brought_back += other.brought_back;
+        self.checkpoints += other.checkpoints;
         self.entries += other.entries;
         for (what, count) in other.faults {
             *self.faults.entry(what).or_insert(0) += count;

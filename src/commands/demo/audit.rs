@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use anyhow::Result;
 use jiff::civil::Date;
 use keyrack_ledger::handle::Ledger;
-use keyrack_ledger::verify::{Verification, verify};
+use keyrack_ledger::verify::{Extent, Verification, verify};
 use keyrack_model::stay::plus_days;
 use keyrack_sandbox::{Cause, Channel, Journal, NightChange, Reservation, VersionState};
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub struct Audit {
 pub async fn audit(stage: &Stage, ledger: Option<&Ledger>) -> Result<Audit> {
     let mut audit = Audit::default();
     let verification = match ledger {
-        Some(ledger) => verify(ledger, None).await?,
+        Some(ledger) => verify(ledger, None, Extent::Whole).await?,
         None => Verification::default(),
     };
     audit.proven = verification.nights;

@@ -82,10 +82,15 @@ pub fn names() -> Vec<&'static str> {
         .collect()
 }
 
+/// The same of a reservation's events.
+pub(crate) fn reservation_key(id: ReservationId) -> String {
+    format!("reservation:{id}")
+}
+
 /// What keeps the order of an event: one line of deliveries each.
 pub(crate) fn subject_key(event: &Event) -> String {
     match &event.subject {
-        Subject::Reservation(id, _) => format!("reservation:{id}"),
+        Subject::Reservation(id, _) => reservation_key(*id),
         Subject::Case(id) => format!("case:{}:{id}", event.property),
         Subject::Account(id, _) => format!("account:{id}"),
     }

@@ -51,6 +51,23 @@ pub(crate) async fn append(
     Ok(())
 }
 
+/// Those of some subjects that something is still to be said of.
+pub(crate) async fn waiting(
+    db: impl PgExecutor<'_>,
+    subjects: &[String],
+) -> Result<Vec<String>, DistributionError> {
+    sqlx::query_scalar(
+        "select distinct subject from webhook_delivery
+         where status = 'pending' and subject = any($1)",
+    )
+    .bind(subjects)
+    .fetch_all(db)
+    .await
+    .map_err(DistributionError::while_doing(
+        "looking for waiting deliveries",
+    ))
+}
+
 /// A delivery as it lies in its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Delivery {

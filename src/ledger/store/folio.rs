@@ -1,5 +1,5 @@
 //! Reservations with their guests and rooms, as they are shown: `reservation`, `room_stay`,
-//! `reservation_guest`, `room_assignment`, `channel_reference`.
+//! `reservation_guest`, the same in the archive, `room_assignment`, `channel_reference`.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(crate) async fn filtered(
     filter: &Filter,
 ) -> Result<Vec<Uuid>, LedgerError> {
     let mut query = QueryBuilder::<Postgres>::new(
-        "select r.reservation_id from reservation r where r.property_id = ",
+        "select r.reservation_id from known_reservation r where r.property_id = ",
     );
     query.push_bind(property.0);
     if let Some(after) = filter.after {
@@ -101,7 +101,7 @@ fn narrow_by_stay(query: &mut QueryBuilder<Postgres>, property: PropertyId, filt
         query.push(" and r.status not in ('cancelled', 'expired')");
     }
     query.push(
-        " and r.reservation_id in (select s.reservation_id from room_stay s
+        " and r.reservation_id in (select s.reservation_id from known_room_stay s
             where not s.is_given_back and s.property_id = ",
     );
     query.push_bind(property.0);
@@ -125,14 +125,14 @@ fn narrow_by_text(query: &mut QueryBuilder<Postgres>, property: PropertyId, text
         .replace('_', "\\_");
     query.push(
         " and r.reservation_id in (
-            select n.reservation_id from reservation n where n.property_id = ",
+            select n.reservation_id from known_reservation n where n.property_id = ",
     );
     query
         .push_bind(property.0)
         .push(" and n.number = ")
         .push_bind(number);
     query.push(
-        " union all select o.reservation_id from reservation o
+        " union all select o.reservation_id from known_reservation o
                     where o.owner_id is not null and o.property_id = ",
     );
     query
@@ -149,7 +149,7 @@ fn narrow_by_text(query: &mut QueryBuilder<Postgres>, property: PropertyId, text
         .push(" and c.reference = ")
         .push_bind(text.to_owned());
     query.push(
-        " union all select g.reservation_id from reservation_guest g
+        " union all select g.reservation_id from known_reservation_guest g
                     where g.property_id = ",
     );
     query.push_bind(property.0);
@@ -181,7 +181,7 @@ pub(crate) async fn of_day(
                 (select count(*) from room_assignment a
                  where a.property_id = s.property_id and a.reservation_id = s.reservation_id
                    and a.room_stay_id = s.room_stay_id) as assigned
-         from room_stay s join reservation r using (property_id, reservation_id)
+         from known_room_stay s join known_reservation r using (property_id, reservation_id)
          where s.property_id = $1 and s.departure >= $2 and s.arrival <= $2
            and not s.is_given_back
            and r.status in ('held', 'confirmed', 'checked_in', 'completed')
@@ -259,20 +259,34 @@ pub(crate) async fn lock_stay(
     id: ReservationId,
     stay: RoomStayId,
 ) -> Result<Option<LockedStay>, LedgerError> {
-    sqlx::query_as(
-        "select r.version, r.status, s.room_type_id, s.components is not null as is_composed,
-                s.taken_from, s.taken_until, s.quantity, s.is_given_back
-         from reservation r join room_stay s using (property_id, reservation_id)
-         where r.property_id = $1 and r.reservation_id = $2 and s.room_stay_id = $3
-         for update of r",
-    )
-    .bind(property.0)
-    .bind(id.0)
-    .bind(stay.0)
-    .fetch_optional(conn)
-    .await
-    .map_err(LedgerError::while_doing("locking a reservation"))
+    for locking in LOCK_STAY {
+        let locked = sqlx::query_as(locking)
+            .bind(property.0)
+            .bind(id.0)
+            .bind(stay.0)
+            .fetch_optional(&mut *conn)
+            .await
+            .map_err(LedgerError::while_doing("locking a reservation"))?;
+        if locked.is_some() {
+            return Ok(locked);
+        }
+    }
+    Ok(None)
 }
+
+/// One that is archived has ended, and will be told so.
+const LOCK_STAY: [&str; 2] = [
+    "select r.version, r.status, s.room_type_id, s.components is not null as is_composed,
+            s.taken_from, s.taken_until, s.quantity, s.is_given_back
+     from reservation r join room_stay s using (property_id, reservation_id)
+     where r.property_id = $1 and r.reservation_id = $2 and s.room_stay_id = $3
+     for update of r",
+    "select r.version, r.status, s.room_type_id, s.components is not null as is_composed,
+            s.taken_from, s.taken_until, s.quantity, s.is_given_back
+     from archived_reservation r join archived_room_stay s using (property_id, reservation_id)
+     where r.property_id = $1 and r.reservation_id = $2 and s.room_stay_id = $3
+     for update of r",
+];
 
 /// Counts a reservation's version up; it no longer needs another room.
 pub(crate) async fn count_up(

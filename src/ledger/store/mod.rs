@@ -2,8 +2,10 @@
 
 pub(crate) mod account;
 pub(crate) mod apply;
+pub(crate) mod archive;
 pub(crate) mod assignment;
 pub(crate) mod buffer_rule;
+pub(crate) mod checkpoint;
 pub(crate) mod claim;
 pub(crate) mod clock;
 pub(crate) mod connection;

@@ -212,7 +212,7 @@ impl NightsRow {
 }
 
 /// Locks what the keys name, in the order that all take: properties shared, idempotency keys,
-/// reservations, references, nights.
+/// archived reservations, reservations, references, nights.
 /// The transaction has begun; the read that follows sees what the locks hold still.
 pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), LedgerError> {
     sqlx::query("select from property where property_id = any($1) order by property_id for share")
@@ -221,26 +221,14 @@ pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), Led
         .await
         .map_err(LedgerError::while_doing("locking properties"))?;
     claim::keys(conn, keys.receipts.iter()).await?;
-    sqlx::query(
-        "select from unnest($1::bigint[], $2::uuid[]) k(property_id, reservation_id)
-           join reservation r using (property_id, reservation_id)
-          order by property_id, reservation_id for update of r",
-    )
-    .bind(
-        keys.reservations
-            .iter()
-            .map(|key| key.0.0)
-            .collect::<Vec<_>>(),
-    )
-    .bind(
-        keys.reservations
-            .iter()
-            .map(|key| key.1.0)
-            .collect::<Vec<_>>(),
-    )
-    .execute(&mut *conn)
-    .await
-    .map_err(LedgerError::while_doing("locking reservations"))?;
+    for locking in LOCK_RESERVATIONS {
+        sqlx::query(locking)
+            .bind(column(&keys.reservations, |key| key.0.0))
+            .bind(column(&keys.reservations, |key| key.1.0))
+            .execute(&mut *conn)
+            .await
+            .map_err(LedgerError::while_doing("locking reservations"))?;
+    }
     claim::references(conn, keys.references.iter()).await?;
     sqlx::query(
         "select from unnest($1::bigint[], $2::bigint[], $3::date[]) k(property_id, room_type_id,
@@ -260,6 +248,20 @@ pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), Led
     .await
     .map_err(LedgerError::while_doing("locking nights"))?;
     Ok(())
+}
+
+/// An archived reservation is locked where it lies; whoever brings one back does it in this order.
+const LOCK_RESERVATIONS: [&str; 2] = [
+    "select from unnest($1::bigint[], $2::uuid[]) k(property_id, reservation_id)
+       join archived_reservation r using (property_id, reservation_id)
+      order by property_id, reservation_id for update of r",
+    "select from unnest($1::bigint[], $2::uuid[]) k(property_id, reservation_id)
+       join reservation r using (property_id, reservation_id)
+      order by property_id, reservation_id for update of r",
+];
+
+fn column<K, T>(keys: &BTreeSet<K>, pick: impl Fn(&K) -> T) -> Vec<T> {
+    keys.iter().map(pick).collect()
 }
 
 /// Gives birth to nights that are not there, with the physical count of their type and the blocks

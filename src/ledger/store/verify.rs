@@ -1,4 +1,5 @@
-//! What cannot be proved: entries against nights, reservations against nights, cases against both.
+//! What cannot be proved: entries against nights, reservations against nights, cases against both,
+//! entries against checkpoints.
 
 use jiff_sqlx::Date;
 use keyrack_model::id::PropertyId;
@@ -6,9 +7,19 @@ use sqlx::PgConnection;
 
 use crate::error::LedgerError;
 
+/// Where a replay begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// At the checkpoint of each night that has one.
+    Checkpoints,
+    /// At the first entry.
+    Beginning,
+}
+
 /// A night with what is proved of it and what it says, count by count.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct Unproven {
+    pub room_type_id: i64,
     pub room_type: Option<String>,
     pub stay_date: Date,
     pub proven: Vec<i64>,
@@ -38,24 +49,48 @@ pub(crate) async fn interrupt(conn: &mut PgConnection, backend: i32) -> Result<(
 pub(crate) async fn nights(
     conn: &mut PgConnection,
     property: PropertyId,
+    from: From,
 ) -> Result<Vec<Unproven>, LedgerError> {
-    sqlx::query_as(include_str!("sql/verify_nights.sql"))
+    let sql = match from {
+        From::Checkpoints => include_str!("sql/verify_nights_since.sql"),
+        From::Beginning => include_str!("sql/verify_nights.sql"),
+    };
+    sqlx::query_as(sql)
         .bind(property.0)
         .fetch_all(conn)
         .await
         .map_err(LedgerError::while_doing("replaying entries"))
 }
 
-/// Nights of which reservations take other rooms than the night says: held, sold.
+/// Nights of which reservations take other rooms than the night says: held, sold. From checkpoints,
+/// those that none covers as they are now.
 pub(crate) async fn claims(
     conn: &mut PgConnection,
     property: PropertyId,
+    from: From,
 ) -> Result<Vec<Unproven>, LedgerError> {
-    sqlx::query_as(include_str!("sql/verify_claims.sql"))
+    let sql = match from {
+        From::Checkpoints => include_str!("sql/verify_claims_since.sql"),
+        From::Beginning => include_str!("sql/verify_claims.sql"),
+    };
+    sqlx::query_as(sql)
         .bind(property.0)
         .fetch_all(conn)
         .await
         .map_err(LedgerError::while_doing("summing reservations"))
+}
+
+/// Checkpoints that the entries which they cover do not prove: physical, out of order, overbooking
+/// limit, held, sold.
+pub(crate) async fn checkpoints(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<Vec<Unproven>, LedgerError> {
+    sqlx::query_as(include_str!("sql/verify_checkpoints.sql"))
+        .bind(property.0)
+        .fetch_all(conn)
+        .await
+        .map_err(LedgerError::while_doing("proving checkpoints"))
 }
 
 /// A reservation that its entries do not prove.
@@ -68,12 +103,18 @@ pub(crate) struct UnprovenReservation {
     pub has_rooms: i64,
 }
 
-/// Reservations whose version or rooms their entries do not prove.
+/// Reservations whose version or rooms their entries do not prove; from checkpoints, those that are
+/// not archived.
 pub(crate) async fn reservations(
     conn: &mut PgConnection,
     property: PropertyId,
+    from: From,
 ) -> Result<Vec<UnprovenReservation>, LedgerError> {
-    sqlx::query_as(include_str!("sql/verify_reservations.sql"))
+    let sql = match from {
+        From::Checkpoints => include_str!("sql/verify_reservations_since.sql"),
+        From::Beginning => include_str!("sql/verify_reservations.sql"),
+    };
+    sqlx::query_as(sql)
         .bind(property.0)
         .fetch_all(conn)
         .await
@@ -102,16 +143,19 @@ pub(crate) async fn cases(
         .map_err(LedgerError::while_doing("comparing cases"))
 }
 
-/// How many nights and reservations there are to compare.
+/// How many nights and reservations are compared.
 pub(crate) async fn counts(
     conn: &mut PgConnection,
     property: PropertyId,
+    from: From,
 ) -> Result<(i64, i64), LedgerError> {
     sqlx::query_as(
         "select (select count(*) from night where property_id = $1),
-                (select count(*) from reservation where property_id = $1)",
+                (select count(*) from reservation where property_id = $1)
+                + (select count(*) from archived_reservation where property_id = $1 and $2)",
     )
     .bind(property.0)
+    .bind(from == From::Beginning)
     .fetch_one(conn)
     .await
     .map_err(LedgerError::while_doing("counting nights"))
@@ -120,7 +164,16 @@ pub(crate) async fn counts(
 /// One picture for all the statements of a transaction, so that a booking between two of them is
 /// no difference.
 pub(crate) async fn one_snapshot(conn: &mut PgConnection) -> Result<(), LedgerError> {
-    sqlx::query("set transaction isolation level repeatable read, read only")
+    sqlx::query("set transaction isolation level repeatable read")
+        .execute(conn)
+        .await
+        .map_err(LedgerError::while_doing("taking a snapshot"))?;
+    Ok(())
+}
+
+/// And writes nothing.
+pub(crate) async fn read_only(conn: &mut PgConnection) -> Result<(), LedgerError> {
+    sqlx::query("set transaction read only")
         .execute(conn)
         .await
         .map_err(LedgerError::while_doing("taking a snapshot"))?;

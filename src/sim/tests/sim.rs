@@ -59,6 +59,9 @@ fn assert_everything_happened(summary: &Summary) {
         ("replays", tally.replays),
         ("hang-ups", tally.hang_ups),
         ("holds swept", tally.swept),
+        ("reservations archived", tally.archived),
+        ("reservations brought back", tally.brought_back),
+        ("nights closed", tally.checkpoints),
     ] {
         assert!(count >= 10, "{what}: {count}");
     }
@@ -109,7 +112,7 @@ fn tell(summary: &Summary) {
     let tally = &summary.tally;
     eprintln!(
         "{} seeds, {} commands in {} rounds, {:?}; {} attempts untold, {} replays, {} hung up, \
-         {} swept, {} entries in the feed",
+         {} swept, {} archived, {} brought back, {} nights closed, {} entries in the feed",
         summary.seeds,
         tally.commands,
         tally.rounds,
@@ -118,6 +121,9 @@ fn tell(summary: &Summary) {
         tally.replays,
         tally.hang_ups,
         tally.swept,
+        tally.archived,
+        tally.brought_back,
+        tally.checkpoints,
         tally.entries,
     );
     for (what, count) in &tally.faults {

@@ -228,7 +228,9 @@ async fn no_field_of_any_body_can_make_the_daemon_fail() {
         }
     }
     assert!(asked > 2_000, "{asked}");
-    let sums = keyrack_ledger::verify::verify(&app.ledger, None).await;
+    let sums =
+        keyrack_ledger::verify::verify(&app.ledger, None, keyrack_ledger::verify::Extent::Whole)
+            .await;
     let differences = sums.expect("no failure").differences;
     assert!(differences.is_empty(), "{differences:?}");
 }

@@ -1,6 +1,7 @@
 //! What falls due by the clock.
 
 use keyrack_distribution::timetable;
+use keyrack_ledger::verify::Extent;
 
 use crate::desk::{Desk, booking, message};
 
@@ -36,15 +37,69 @@ async fn messages_past_their_retention_are_taken_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_ended_is_archived_once_the_feed_and_the_webhooks_have_passed_it() {
+    let desk = Desk::open().await;
+    let first = message(&[booking("R1"), booking("R2")]);
+    desk.take(&first).await;
+    sqlx::raw_sql(
+        "update reservation set status = 'completed';
+         insert into webhook (code, url, secret) values ('erp', 'http://localhost:1', '');
+         insert into webhook_delivery (webhook_id, event_id, event, subject, body, due_at, created_at)
+         select webhook_id, 'e1', 'reservation.confirmed', 'reservation:' || reservation_id, '{}',
+                ledger_now(), ledger_now()
+           from webhook, reservation where channel_reference = 'R2'",
+    )
+    .execute(&desk.pool)
+    .await
+    .unwrap();
+    desk.pass("120 days").await;
+    let archive = || timetable::archive_once(&desk.distribution);
+    assert_eq!(archive().await.unwrap(), 0, "the feed has read nothing");
+    keyrack_distribution::feed::drain(&desk.distribution)
+        .await
+        .unwrap();
+    assert_eq!(archive().await.unwrap(), 1);
+    assert_eq!(desk.references().await, ["R2"]);
+    sqlx::query("update webhook_delivery set status = 'delivered', delivered_at = ledger_now()")
+        .execute(&desk.pool)
+        .await
+        .unwrap();
+    assert_eq!(archive().await.unwrap(), 1);
+    // The channel repeats itself.
+    desk.take(&first).await;
+    assert!(desk.references().await.is_empty());
+    assert_eq!(desk.count("archived_reservation").await, 2);
+    assert!(timetable::close_nights(&desk.distribution).await.unwrap() > 0);
+    assert_eq!(
+        timetable::close_nights(&desk.distribution).await.unwrap(),
+        0
+    );
+    for extent in [Extent::FromCheckpoints, Extent::Whole] {
+        let found = timetable::verify_once(&desk.distribution, extent).await;
+        assert_eq!(found.unwrap(), 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_ledger_proves_every_number_after_an_intake() {
     let desk = Desk::open().await;
     desk.take(&message(&[booking("R1"), booking("R2")])).await;
-    assert_eq!(timetable::verify_once(&desk.distribution).await.unwrap(), 0);
+    assert_eq!(
+        timetable::verify_once(&desk.distribution, Extent::Whole)
+            .await
+            .unwrap(),
+        0
+    );
     sqlx::query("update night set sold = sold + 1 where stay_date = '2030-03-01' and sold > 0")
         .execute(&desk.pool)
         .await
         .unwrap();
-    assert!(timetable::verify_once(&desk.distribution).await.unwrap() > 0);
+    assert!(
+        timetable::verify_once(&desk.distribution, Extent::Whole)
+            .await
+            .unwrap()
+            > 0
+    );
     assert_eq!(desk.notices().await[0].0, "ledger_mismatch");
 }
 

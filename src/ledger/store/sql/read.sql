@@ -1,5 +1,5 @@
 -- What a batch needs, in one round trip: the clock, the rules versions, kept receipts, references,
--- reservations with their rooms, and the nights that any of them touches. Rows are looked up key by key (`lateral ...
+-- reservations with their rooms (archived ones too), and the nights that any of them touches. Rows are looked up key by key (`lateral ...
 -- offset 0`), whatever the planner thinks of the tables' sizes.
 with reference as (
     select c.*
@@ -14,7 +14,7 @@ with reference as (
     select property_id, reservation_id from reference where reservation_id is not null
 ), stay as (
     select s.* from wanted w
-     cross join lateral (select * from room_stay s
+     cross join lateral (select * from known_room_stay s
                           where s.property_id = w.property_id and s.reservation_id = w.reservation_id offset 0) s
 ), touched as (
     select k.property_id, k.room_type_id, k.stay_date
@@ -43,7 +43,7 @@ select ledger_now() as now,
                    select jsonb_agg(to_jsonb(s) order by s.room_stay_id) from stay s
                     where s.property_id = r.property_id and s.reservation_id = r.reservation_id)))
           from wanted w
-         cross join lateral (select * from reservation r
+         cross join lateral (select * from known_reservation r
                               where r.property_id = w.property_id and r.reservation_id = w.reservation_id
                              offset 0) r) as reservations,
        (select jsonb_agg(to_jsonb(c)) from reference c) as refs,

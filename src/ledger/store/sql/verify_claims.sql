@@ -4,8 +4,8 @@ with claimed as (
            coalesce(sum(s.quantity * p.per_unit) filter (where r.status = 'held'), 0) as held,
            coalesce(sum(s.quantity * p.per_unit) filter (
                where r.status in ('confirmed', 'checked_in', 'completed', 'no_show')), 0) as sold
-      from reservation r
-      join room_stay s using (property_id, reservation_id)
+      from known_reservation r
+      join known_room_stay s using (property_id, reservation_id)
       cross join lateral (
           select s.room_type_id, 1 where s.components is null
           union all
@@ -18,7 +18,7 @@ with claimed as (
 ), present as (
     select room_type_id, stay_date, held, sold from night where property_id = $1
 )
-select t.code as room_type, stay_date,
+select coalesce(c.room_type_id, n.room_type_id) as room_type_id, t.code as room_type, stay_date,
        array[coalesce(c.held, 0), coalesce(c.sold, 0)]::bigint[] as proven,
        array[coalesce(n.held, 0), coalesce(n.sold, 0)]::bigint[] as present
   from claimed c full join present n using (room_type_id, stay_date)

@@ -18,7 +18,7 @@ with moved as (
     select room_type_id, stay_date, physical, out_of_order, overbooking_limit, allotted, held, sold, oversold
       from night where property_id = $1
 )
-select t.code as room_type, stay_date,
+select coalesce(s.room_type_id, n.room_type_id) as room_type_id, t.code as room_type, stay_date,
        array[coalesce(s.physical, 0), coalesce(s.out_of_order, 0), coalesce(s.overbooking_limit, 0),
              coalesce(s.held, 0), coalesce(s.sold, 0),
              greatest(0, coalesce(n.held + n.sold + n.allotted + n.out_of_order - n.physical

@@ -2,7 +2,8 @@
 
 use keyrack_ledger::command::{Asked, Command, Forced, Progress};
 use keyrack_ledger::decide::refusal::Force;
-use keyrack_ledger::{catalog, inventory, overbookings, reservations, verify};
+use keyrack_ledger::verify::{self, Extent};
+use keyrack_ledger::{catalog, inventory, overbookings, reservations};
 use keyrack_model::id::{CaseId, ReservationId};
 use keyrack_model::overbooking::Cause;
 use keyrack_model::reservation::Status;
@@ -213,7 +214,7 @@ async fn the_proof_names_what_was_spoilt() {
     let dbl = hotel.room_type("dbl", room_type("Double", 2)).await;
     sell(&hotel, dbl, stay(3, 5), 1).await;
     hotel.proven().await;
-    let whole = verify::verify(&hotel.ledger, None)
+    let whole = verify::verify(&hotel.ledger, None, Extent::FromCheckpoints)
         .await
         .expect("no failure");
     assert_eq!(
@@ -250,7 +251,7 @@ async fn the_proof_names_what_was_spoilt() {
     ] {
         let run = |sql: &'static str| sqlx::query(sql).execute(&hotel.pool);
         run(spoil).await.expect("spoilt");
-        let proof = verify::verify(&hotel.ledger, Some(hotel.property))
+        let proof = verify::verify(&hotel.ledger, Some(hotel.property), Extent::FromCheckpoints)
             .await
             .expect("no failure");
         let found: Vec<&str> = proof.differences.iter().map(|d| d.what.as_str()).collect();
@@ -265,7 +266,7 @@ async fn a_verification_is_given_up_at_once_when_the_house_closes() {
     let hotel = Hotel::open().await;
     let dbl = hotel.room_type("dbl", room_type("Double", 2)).await;
     sell(&hotel, dbl, stay(3, 5), 1).await;
-    let whole = verify::verify_until(&hotel.ledger, std::future::pending()).await;
+    let whole = verify::verify_until(&hotel.ledger, Extent::Whole, std::future::pending()).await;
     assert_eq!(whole.expect("no failure").expect("it ended").nights, 30);
     // It waits in the database for something that does not come.
     let mut door = hotel.pool.begin().await.expect("a transaction");
@@ -275,7 +276,7 @@ async fn a_verification_is_given_up_at_once_when_the_house_closes() {
         .expect("the lock");
     let begun = std::time::Instant::now();
     let stopped = tokio::time::sleep(std::time::Duration::from_millis(200));
-    let verified = verify::verify_until(&hotel.ledger, stopped).await;
+    let verified = verify::verify_until(&hotel.ledger, Extent::Whole, stopped).await;
     assert!(verified.expect("no failure").is_none());
     assert!(begun.elapsed() < std::time::Duration::from_secs(2));
     // And nobody is left behind in it.

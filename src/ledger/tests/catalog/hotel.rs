@@ -5,7 +5,7 @@ use keyrack_ledger::catalog::{self, Property, PropertySetup, RatePlanSetup, Room
 use keyrack_ledger::command::By;
 use keyrack_ledger::handle::{Ledger, MIGRATOR};
 use keyrack_ledger::settings::Settings;
-use keyrack_ledger::verify;
+use keyrack_ledger::verify::{self, Extent};
 use keyrack_model::id::{ConnectionId, PropertyId, RatePlanId, RoomTypeId};
 use keyrack_model::money::Currency;
 use keyrack_model::stay::{Stay, StayDate, plus_days};
@@ -174,7 +174,7 @@ impl Hotel {
 
     /// Every number is proved.
     pub async fn proven(&self) {
-        let proof = verify::verify(&self.ledger, Some(self.property))
+        let proof = verify::verify(&self.ledger, Some(self.property), Extent::Whole)
             .await
             .expect("no failure");
         assert_eq!(

@@ -1,7 +1,9 @@
 //! The ledger against a real Postgres: each verb, and races on one and on two handles.
 #![allow(clippy::unwrap_used)]
 
+mod archive;
 mod batches;
+mod checkpoints;
 mod facts;
 mod holds;
 mod hotel;

@@ -19,8 +19,8 @@ with moved as (
            coalesce(sum(s.quantity * p.per_unit) filter (where r.status = 'held'), 0) as held,
            coalesce(sum(s.quantity * p.per_unit) filter (
                where r.status in ('confirmed', 'checked_in', 'completed', 'no_show')), 0) as sold
-      from reservation r
-      join room_stay s using (property_id, reservation_id)
+      from known_reservation r
+      join known_room_stay s using (property_id, reservation_id)
       cross join lateral (
           select s.room_type_id, 1 where s.components is null
           union all
