@@ -123,8 +123,9 @@ fn in_words(summary: &Summary) -> String {
         tally.hang_ups, tally.untold, tally.replays
     ));
     put(format!(
-        "  {} holds swept, {} entries seen by the feed, each once",
-        tally.swept, tally.entries
+        "  {} holds swept, {} reservations archived and {} brought back, {} nights closed, {} \
+         entries seen by the feed, each once",
+        tally.swept, tally.archived, tally.brought_back, tally.checkpoints, tally.entries
     ));
     let findings = summary.failures.len();
     put(format!("  {findings} findings"));

@@ -153,9 +153,9 @@ impl Lots {
         sweeps.then(|| self.below(number, 12, self.daemons))
     }
 
-    /// Whether somebody archives and closes nights in the round of this step: from which daemon, how
-    /// long after its begin, and how many days before the business day nights are closed. Far too
-    /// early: what ended a moment ago leaves, and nights are closed that are yet to come.
+    /// Whether somebody archives and closes nights in the round of this step: from which daemon,
+    /// how long after its begin, and how many days before the business day nights are closed. Far
+    /// too early: what ended a moment ago leaves, and nights are closed that are yet to come.
     pub fn tidies(self, number: usize) -> Option<(usize, Duration, i32)> {
         let tidies = self.percent(number, 15, 15);
         let delay = Duration::from_micros(250 * self.roll(number, 17, 40));

@@ -46,10 +46,57 @@ pub(crate) async fn filtered(
     property: PropertyId,
     filter: &Filter,
 ) -> Result<Vec<Uuid>, LedgerError> {
-    let mut query = QueryBuilder::<Postgres>::new(
-        "select r.reservation_id from known_reservation r where r.property_id = ",
-    );
-    query.push_bind(property.0);
+    let mut query = QueryBuilder::<Postgres>::new("select reservation_id from (");
+    for (at, place) in PLACES.iter().enumerate() {
+        query.push(if at == 0 { "(" } else { " union all (" });
+        lying_there(&mut query, place, property, filter);
+        query.push(")");
+    }
+    query.push(") known order by reservation_id limit ");
+    query.push_bind(limit(filter));
+    query
+        .build_query_scalar()
+        .fetch_all(conn)
+        .await
+        .map_err(LedgerError::while_doing("listing reservations"))
+}
+
+/// Where reservations lie. Each place is asked by itself, by its own indexes.
+struct Place {
+    reservation: &'static str,
+    room_stay: &'static str,
+    guest: &'static str,
+}
+
+const PLACES: [Place; 2] = [
+    Place {
+        reservation: "reservation",
+        room_stay: "room_stay",
+        guest: "reservation_guest",
+    },
+    Place {
+        reservation: "archived_reservation",
+        room_stay: "archived_room_stay",
+        guest: "archived_reservation_guest",
+    },
+];
+
+fn limit(filter: &Filter) -> i64 {
+    i64::from(filter.limit.clamp(1, PAGE_MAX))
+}
+
+fn lying_there(
+    query: &mut QueryBuilder<Postgres>,
+    place: &Place,
+    property: PropertyId,
+    filter: &Filter,
+) {
+    query
+        .push("select r.reservation_id from ")
+        .push(place.reservation);
+    query
+        .push(" r where r.property_id = ")
+        .push_bind(property.0);
     if let Some(after) = filter.after {
         query.push(" and r.reservation_id > ").push_bind(after.0);
     }
@@ -66,24 +113,24 @@ pub(crate) async fn filtered(
     if let Some(account) = filter.account {
         query.push(" and r.account_id = ").push_bind(account.0);
     }
-    narrow_by_stay(&mut query, property, filter);
+    narrow_by_stay(query, place, property, filter);
     if let Some(text) = &filter.q {
-        narrow_by_text(&mut query, property, text);
+        narrow_by_text(query, place, property, text);
     }
     query.push(" order by r.reservation_id limit ");
-    query.push_bind(i64::from(filter.limit.clamp(1, PAGE_MAX)));
-    query
-        .build_query_scalar()
-        .fetch_all(conn)
-        .await
-        .map_err(LedgerError::while_doing("listing reservations"))
+    query.push_bind(limit(filter));
 }
 
 /// Reservations in one page at most.
 const PAGE_MAX: u32 = 500;
 
 /// Narrows to those with a room that arrives, departs or sleeps then: by the stays' own indexes.
-fn narrow_by_stay(query: &mut QueryBuilder<Postgres>, property: PropertyId, filter: &Filter) {
+fn narrow_by_stay(
+    query: &mut QueryBuilder<Postgres>,
+    place: &Place,
+    property: PropertyId,
+    filter: &Filter,
+) {
     let bounds = [
         (" and s.arrival >= ", filter.arrival_from),
         (" and s.arrival < ", filter.arrival_to),
@@ -100,10 +147,9 @@ fn narrow_by_stay(query: &mut QueryBuilder<Postgres>, property: PropertyId, filt
     if filter.staying_on.is_some() && filter.status.is_empty() {
         query.push(" and r.status not in ('cancelled', 'expired')");
     }
-    query.push(
-        " and r.reservation_id in (select s.reservation_id from known_room_stay s
-            where not s.is_given_back and s.property_id = ",
-    );
+    query.push(" and r.reservation_id in (select s.reservation_id from ");
+    query.push(place.room_stay);
+    query.push(" s where not s.is_given_back and s.property_id = ");
     query.push_bind(property.0);
     for (condition, date) in bounds {
         if let Some(date) = date {
@@ -114,7 +160,12 @@ fn narrow_by_stay(query: &mut QueryBuilder<Postgres>, property: PropertyId, filt
 }
 
 /// Narrows to a number, a channel's reference, an owner, or the beginning of a guest's name.
-fn narrow_by_text(query: &mut QueryBuilder<Postgres>, property: PropertyId, text: &str) {
+fn narrow_by_text(
+    query: &mut QueryBuilder<Postgres>,
+    place: &Place,
+    property: PropertyId,
+    text: &str,
+) {
     let text = text.trim();
     let number = text.parse::<i64>().ok();
     // What a pattern would read as a sign stands for itself.
@@ -123,19 +174,17 @@ fn narrow_by_text(query: &mut QueryBuilder<Postgres>, property: PropertyId, text
         .replace('\\', "\\\\")
         .replace('%', "\\%")
         .replace('_', "\\_");
-    query.push(
-        " and r.reservation_id in (
-            select n.reservation_id from known_reservation n where n.property_id = ",
-    );
+    query.push(" and r.reservation_id in (select n.reservation_id from ");
     query
+        .push(place.reservation)
+        .push(" n where n.property_id = ")
         .push_bind(property.0)
         .push(" and n.number = ")
         .push_bind(number);
-    query.push(
-        " union all select o.reservation_id from known_reservation o
-                    where o.owner_id is not null and o.property_id = ",
-    );
+    query.push(" union all select o.reservation_id from ");
     query
+        .push(place.reservation)
+        .push(" o where o.owner_id is not null and o.property_id = ")
         .push_bind(property.0)
         .push(" and o.owner_id = ")
         .push_bind(text.to_owned());
@@ -148,12 +197,11 @@ fn narrow_by_text(query: &mut QueryBuilder<Postgres>, property: PropertyId, text
         .push_bind(property.0)
         .push(" and c.reference = ")
         .push_bind(text.to_owned());
-    query.push(
-        " union all select g.reservation_id from known_reservation_guest g
-                    where g.property_id = ",
-    );
-    query.push_bind(property.0);
+    query.push(" union all select g.reservation_id from ");
     query
+        .push(place.guest)
+        .push(" g where g.property_id = ")
+        .push_bind(property.0)
         .push(" and lower(g.guest ->> 'name') like ")
         .push_bind(format!("{escaped}%"))
         .push(")");
@@ -181,11 +229,16 @@ pub(crate) async fn of_day(
                 (select count(*) from room_assignment a
                  where a.property_id = s.property_id and a.reservation_id = s.reservation_id
                    and a.room_stay_id = s.room_stay_id) as assigned
-         from known_room_stay s join known_reservation r using (property_id, reservation_id)
+         from room_stay s join reservation r using (property_id, reservation_id)
          where s.property_id = $1 and s.departure >= $2 and s.arrival <= $2
            and not s.is_given_back
            and r.status in ('held', 'confirmed', 'checked_in', 'completed')
            and (r.status <> 'held' or r.hold_dead_at > (select ledger_now()))
+         union all
+         select s.reservation_id, r.status, s.arrival, s.departure, s.quantity, 0
+         from archived_room_stay s join archived_reservation r using (property_id, reservation_id)
+         where s.property_id = $1 and s.departure >= $2 and s.arrival <= $2
+           and not s.is_given_back and r.status = 'completed'
          union all
          select s.reservation_id, r.status, s.arrival, s.departure, s.quantity, 0
          from reservation r join room_stay s using (property_id, reservation_id)

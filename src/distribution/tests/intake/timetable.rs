@@ -44,7 +44,8 @@ async fn what_ended_is_archived_once_the_feed_and_the_webhooks_have_passed_it() 
     sqlx::raw_sql(
         "update reservation set status = 'completed';
          insert into webhook (code, url, secret) values ('erp', 'http://localhost:1', '');
-         insert into webhook_delivery (webhook_id, event_id, event, subject, body, due_at, created_at)
+         insert into webhook_delivery (webhook_id, event_id, event, subject, body, due_at,
+                                       created_at)
          select webhook_id, 'e1', 'reservation.confirmed', 'reservation:' || reservation_id, '{}',
                 ledger_now(), ledger_now()
            from webhook, reservation where channel_reference = 'R2'",

@@ -1,6 +1,6 @@
 -- What a batch needs, in one round trip: the clock, the rules versions, kept receipts, references,
--- reservations with their rooms (archived ones too), and the nights that any of them touches. Rows are looked up key by key (`lateral ...
--- offset 0`), whatever the planner thinks of the tables' sizes.
+-- reservations with their rooms (archived ones too), and the nights that any of them touches. Rows are looked up key
+-- by key (`lateral ... offset 0`), whatever the planner thinks of the tables' sizes.
 with reference as (
     select c.*
       from unnest($5::bigint[], $6::bigint[], $7::text[]) k(property_id, account_id, reference)

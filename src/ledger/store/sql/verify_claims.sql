@@ -1,19 +1,27 @@
 -- Nights on which the reservations take other rooms than the night says: held, sold; claimed, present.
-with claimed as (
+with stay as (
+    select r.status, s.room_type_id, s.components, s.quantity, s.taken_from, s.taken_until, s.is_given_back
+      from reservation r
+      join room_stay s using (property_id, reservation_id)
+     where r.property_id = $1
+    union all
+    select r.status, s.room_type_id, s.components, s.quantity, s.taken_from, s.taken_until, s.is_given_back
+      from archived_reservation r
+      join archived_room_stay s using (property_id, reservation_id)
+     where r.property_id = $1
+), claimed as (
     select p.room_type_id, s.taken_from + d as stay_date,
-           coalesce(sum(s.quantity * p.per_unit) filter (where r.status = 'held'), 0) as held,
+           coalesce(sum(s.quantity * p.per_unit) filter (where s.status = 'held'), 0) as held,
            coalesce(sum(s.quantity * p.per_unit) filter (
-               where r.status in ('confirmed', 'checked_in', 'completed', 'no_show')), 0) as sold
-      from known_reservation r
-      join known_room_stay s using (property_id, reservation_id)
+               where s.status in ('confirmed', 'checked_in', 'completed', 'no_show')), 0) as sold
+      from stay s
       cross join lateral (
           select s.room_type_id, 1 where s.components is null
           union all
           select (c ->> 0)::bigint, (c ->> 1)::integer
             from jsonb_array_elements(s.components) c) p(room_type_id, per_unit)
       cross join lateral generate_series(0, s.taken_until - s.taken_from - 1) d
-     where r.property_id = $1 and not s.is_given_back and p.room_type_id is not null
-       and r.status not in ('cancelled', 'expired')
+     where not s.is_given_back and p.room_type_id is not null and s.status not in ('cancelled', 'expired')
      group by 1, 2
 ), present as (
     select room_type_id, stay_date, held, sold from night where property_id = $1

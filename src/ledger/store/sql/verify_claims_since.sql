@@ -11,7 +11,8 @@ with settled as (
       left join settled s on s.room_type_id = n.room_type_id and s.stay_date = n.stay_date
      where n.property_id = $1 and s.stay_date is null
 ), beginning as (
-    select coalesce(min(stay_date), (select max(stay_date) + 1 from night where property_id = $1), '1900-01-01') as night
+    select coalesce(min(stay_date), (select max(stay_date) + 1 from night where property_id = $1),
+                    '1900-01-01') as night
       from present
 ), stay as (
     select r.status, s.room_type_id, s.components, s.quantity, s.taken_from, s.taken_until, s.is_given_back

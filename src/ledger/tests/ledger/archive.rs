@@ -21,7 +21,8 @@ const HANGING: &str = "select (select count(*) from room_stay s left join reserv
      + (select count(*) from reservation_guest g left join reservation r
           using (property_id, reservation_id) where r.number is null)
      + (select count(*) from room_assignment a left join reservation r
-          using (property_id, reservation_id) where r.number is null and a.reservation_id is not null)
+          using (property_id, reservation_id)
+         where r.number is null and a.reservation_id is not null)
      + (select count(*) from archived_reservation_guest g left join archived_reservation r
           using (property_id, reservation_id) where r.number is null)
      + (select count(*) from archived_reservation join reservation
