@@ -28,11 +28,12 @@ create table archived_reservation (
     -- [[room_stay_id, room code]]: the rooms that it had, only told. What is past takes no room.
     assigned          jsonb       not null,
     archived_at       timestamptz not null,
-    primary key (property_id, reservation_id),
     constraint archived_reservation_number_is_unique unique (property_id, number),
     constraint archived_reservation_has_ended check (status in ('completed', 'no_show', 'cancelled', 'expired'))
 );
 create index archived_reservation_owner on archived_reservation (property_id, owner_id) where owner_id is not null;
+-- The keys come last: to a plan that is made over an empty table all indexes look alike, and it takes the newest.
+alter table archived_reservation add primary key (property_id, reservation_id);
 
 create table archived_room_stay (
     property_id    bigint  not null,
@@ -51,13 +52,13 @@ create table archived_room_stay (
     children_ages  jsonb,
     nightly        jsonb,
     booked         jsonb,
-    primary key (property_id, reservation_id, room_stay_id),
     foreign key (property_id, reservation_id) references archived_reservation
 );
 create index archived_room_stay_arrival on archived_room_stay (property_id, arrival);
 create index archived_room_stay_departure on archived_room_stay (property_id, departure);
 -- What a verification that begins at some night must look at.
 create index archived_room_stay_taken on archived_room_stay (property_id, taken_until);
+alter table archived_room_stay add primary key (property_id, reservation_id, room_stay_id);
 
 -- Personal data, still apart.
 create table archived_reservation_guest (
@@ -66,11 +67,11 @@ create table archived_reservation_guest (
     guest          jsonb  not null,
     room_guests    jsonb,
     note           text,
-    remarks        jsonb,
-    primary key (property_id, reservation_id)
+    remarks        jsonb
 );
 create index archived_reservation_guest_name
     on archived_reservation_guest (property_id, lower(guest ->> 'name') text_pattern_ops);
+alter table archived_reservation_guest add primary key (property_id, reservation_id);
 
 -- Every reservation, wherever it lies.
 create view known_reservation as

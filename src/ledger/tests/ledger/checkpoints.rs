@@ -224,3 +224,55 @@ async fn what_is_archived_is_claimed_by_closed_nights_and_by_late_ones() {
     assert_eq!(close(&hotel).await, 3);
     assert_proven(&hotel).await;
 }
+
+#[tokio::test]
+async fn a_verification_reads_only_what_no_checkpoint_covers() {
+    let hotel = Hotel::of(3).await;
+    run(&hotel, include_str!("history.sql")).await;
+    hotel.confirmed(0, 2).await;
+    assert!(entries_read(&hotel).await > 16_000);
+    assert!(close(&hotel).await > 390);
+    run(&hotel, "analyze night_checkpoint").await;
+    let read = entries_read(&hotel).await;
+    assert!(read < 10, "{read} entries");
+    assert_proven(&hotel).await;
+    // A late change of a night of last week: what is written of nights from there on, no more.
+    run(
+        &hotel,
+        "update night set version = version + 1 where stay_date = '2030-02-04'",
+    )
+    .await;
+    let read = entries_read(&hotel).await;
+    assert!((41..60).contains(&read), "{read} entries");
+    assert_proven(&hotel).await;
+}
+
+/// How many entries a verification from checkpoints reads, by the plan that it runs.
+async fn entries_read(hotel: &Hotel) -> i64 {
+    let asked = include_str!("../../store/sql/verify_nights_since.sql");
+    let asked = asked.replace("$1", &hotel.property.0.to_string());
+    let explain = format!("explain (analyze, costs off, timing off, format json) {asked}");
+    let plan: serde_json::Value = sqlx::query_scalar(sqlx::AssertSqlSafe(explain))
+        .fetch_one(&hotel.pool)
+        .await
+        .expect("a plan");
+    read_from_entries(&plan[0]["Plan"])
+}
+
+fn read_from_entries(node: &serde_json::Value) -> i64 {
+    let number = |name: &str| {
+        let number = &node[name];
+        number
+            .as_i64()
+            .or_else(|| format!("{:.0}", number.as_f64()?).parse().ok())
+    };
+    let own = if node["Relation Name"] == "ledger_entry" {
+        let rows = number("Actual Rows").unwrap_or(0);
+        let removed = number("Rows Removed by Filter").unwrap_or(0);
+        (rows + removed) * number("Actual Loops").unwrap_or(1)
+    } else {
+        0
+    };
+    let below = node["Plans"].as_array().into_iter().flatten();
+    own + below.map(read_from_entries).sum::<i64>()
+}
