@@ -233,9 +233,13 @@ impl TestApp {
 
     /// Stops the daemon, proves every number of its ledger, and leaves.
     pub async fn end(self) {
-        let verified = keyrack_ledger::verify::verify(&self.ledger, None)
-            .await
-            .expect("a proof");
+        let verified = keyrack_ledger::verify::verify(
+            &self.ledger,
+            None,
+            keyrack_ledger::verify::Extent::Whole,
+        )
+        .await
+        .expect("a proof");
         assert_eq!(verified.differences, [], "the ledger proves its sums");
         self.stop.cancel();
         let ended = self.running.await.expect("the daemon does not panic");
