@@ -72,12 +72,14 @@ async fn archive_at(
         let begun = Instant::now();
         let due = archive::due(&inner.ledger, property, leaving, after, AT_ONCE).await?;
         after = due.last().copied();
-        if due.is_empty() {
+        if !due.is_empty() {
+            let passed = without_deliveries(distribution, due).await?;
+            moved += archive::move_out(&inner.ledger, property, leaving, &passed).await?;
+        }
+        rest(distribution, begun.elapsed() * REST).await;
+        if after.is_none() {
             break;
         }
-        let passed = without_deliveries(distribution, due).await?;
-        moved += archive::move_out(&inner.ledger, property, leaving, &passed).await?;
-        rest(distribution, begun.elapsed() * REST).await;
     }
     Ok(moved)
 }
@@ -121,14 +123,11 @@ pub async fn close_nights(distribution: &Distribution) -> Result<u64, Distributi
                 inner.cancel.cancelled(),
             );
             match closing.await {
-                Ok(Some(0)) => {}
-                Ok(Some(count)) => {
-                    written += count;
-                    rest(distribution, begun.elapsed() * REST).await;
-                }
+                Ok(Some(count)) => written += count,
                 Ok(None) => return Ok(written),
                 Err(error) => complain(property, &error.into(), "no night was closed"),
             }
+            rest(distribution, begun.elapsed() * REST).await;
         }
     }
 }
