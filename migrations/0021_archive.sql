@@ -98,12 +98,14 @@ union all
 select property_id, reservation_id, guest, room_guests, note, remarks from archived_reservation_guest;
 
 -- Brings back what a call changes and the archive has, as it was: the change that follows demands its version as
--- of any other. Archived rows are locked before hot ones, in order. Where somebody was first, nothing is there any
--- more, and the version tells.
+-- of any other. Who brings back waits for no archived row, since it may hold hot ones by then that others wait for
+-- who bring back the same: where somebody was first, all is read again, and a locked batch waits in its place of the
+-- order.
 create function ledger_bring_back(more jsonb) returns void language plpgsql as $$
 declare
     properties bigint[];
     ids uuid[];
+    locked bigint;
 begin
     select array_agg(a.property_id), array_agg(a.reservation_id) into properties, ids
       from (select property_id, reservation_id
@@ -116,9 +118,13 @@ begin
     if ids is null then
         return;
     end if;
-    perform from (select unnest(properties) as property_id, unnest(ids) as reservation_id) k
-       join archived_reservation a using (property_id, reservation_id)
-      order by a.property_id, a.reservation_id for update of a;
+    select count(*) into locked
+      from (select from (select unnest(properties) as property_id, unnest(ids) as reservation_id) k
+              join archived_reservation a using (property_id, reservation_id)
+               for update of a skip locked) l;
+    if locked <> cardinality(ids) then
+        raise exception 'reservations changed' using errcode = 'KR001';
+    end if;
     insert into reservation (property_id, reservation_id, number, status, version, source, account_id,
                              channel_reference, hold_until, hold_dead_at, extensions, owner_id, payment_reference,
                              booked_at, created_at, updated_at, flags, detail)
