@@ -7,6 +7,8 @@
 //! What cannot be parsed is stored as well, for a person to read. A cut message ends in the middle
 //! of a card. Lengths stay, so that positions in faults stay true.
 
+mod security_code;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -29,16 +31,18 @@ pub(crate) fn mask(bytes: &[u8], names: &Names) -> Vec<u8> {
     let mut masked = narrow(bytes);
     let kept = by_name(&mut masked, names);
     sweep(&mut masked, &kept);
+    security_code::mask(&mut masked);
     masked
 }
 
-/// Free text without card numbers.
+/// Free text without card numbers and security codes.
 pub(crate) fn text(text: &str) -> String {
     if !text.bytes().any(|b| DIGIT_STARTS[usize::from(b)]) {
         return text.to_owned();
     }
     let mut bytes = text.as_bytes().to_vec();
     sweep(&mut bytes, &[]);
+    security_code::mask(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -24,7 +24,8 @@ pub struct SandboxArguments {
 enum What {
     /// Say what a fake channel would answer to a message: status, body, verdict and reason as JSON.
     Check {
-        /// Which one, such as `booking_com`.
+        /// Which one.
+        #[arg(value_parser = ["booking_com", "alpinebits"])]
         channel: String,
         /// The message.
         #[arg(value_name = "FILE")]

@@ -81,6 +81,8 @@ impl Daemon {
     }
 
     async fn ready(&self) {
+        // The client below speaks no TLS, and is built with it all the same.
+        keyrack_distribution::tls::use_ring();
         let url = format!("{}/readyz", self.url());
         until("the daemon is ready", || async {
             let answer = reqwest::get(&url).await;

@@ -30,18 +30,20 @@ async fn ask(client: &Client, body: Value) -> Said {
         .expect("an answer")
 }
 
-/// Rounds of 1, 3 and 30 nights; in every third round an expired hold nobody has swept lies on
-/// them.
+/// Rounds of 1, 3 and 30 nights; in every third round of each an expired hold nobody has swept lies
+/// on them.
 async fn scramble(clients: Vec<Client>, pool: &PgPool, today: Date) {
     let clients = Arc::new(clients);
+    let mut unswept = 0;
     for round in 0..ROUNDS {
-        let nights = [1, 3, 30][usize::try_from(round % 3).expect("0 to 2")];
+        let nights = [1, 3, 30][usize::try_from(round / 3 % 3).expect("0 to 2")];
         let arrival = plus_days(today, 1 + (round * 7) % 600);
         if round % 3 == 0 {
             let mut hold = body(arrival, nights, "held");
             hold["hold_seconds"] = json!(1);
             assert_eq!(ask(&clients[0], hold).await.status, 201, "round {round}");
             pass(pool, "1 hour").await;
+            unswept += is_unswept(pool).await;
         }
         let asks = (0..GUESTS).map(|guest| {
             let clients = Arc::clone(&clients);
@@ -68,6 +70,19 @@ async fn scramble(clients: Vec<Client>, pool: &PgPool, today: Date) {
             .await
             .expect("the room comes back");
     }
+    // The sweeper comes by every few seconds and takes some of them.
+    assert!(unswept > ROUNDS / 6, "{unswept} rounds met a dead hold");
+}
+
+/// 1 where a dead hold still has its rooms.
+async fn is_unswept(pool: &PgPool) -> i32 {
+    sqlx::query_scalar(
+        "select count(*)::integer from reservation
+          where status = 'held' and hold_dead_at <= ledger_now()",
+    )
+    .fetch_one(pool)
+    .await
+    .expect("a count")
 }
 
 async fn pass(pool: &PgPool, interval: &str) {

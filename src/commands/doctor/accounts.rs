@@ -9,6 +9,7 @@ use keyrack_distribution::messages::UnmappedCode;
 use keyrack_distribution::poll::PollState;
 use keyrack_distribution::{Distribution, connections, notice, poll};
 use keyrack_ledger::catalog::{self, AccountRow};
+use keyrack_model::adapter::Goal;
 use keyrack_model::channel::AccountState;
 use keyrack_model::id::PropertyId;
 
@@ -101,9 +102,13 @@ fn told(code: &UnmappedCode) -> String {
 fn polled(connection: &str, state: &PollState) -> Option<Finding> {
     let seconds = state.failing_seconds?;
     let why = state.last_error.as_deref().unwrap_or("no reason is known");
+    let what = match state.goal {
+        Goal::PollMissed => "could not be asked for what it gave up delivering",
+        _ => "has not been polled",
+    };
     Some(Finding::wrong(
         "connections",
-        format!("{connection} has not been polled for {seconds} s: {why}"),
+        format!("{connection} {what} for {seconds} s: {why}"),
         "look at endpoint and credentials: PUT /v1/connections/{connection}, then POST …/test",
     ))
 }

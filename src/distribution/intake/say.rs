@@ -216,7 +216,7 @@ pub(super) async fn oddities(
 }
 
 /// Flags of the ledger that ask for a person, and what to do.
-const ODDITIES: [(&str, &str); 6] = [
+const ODDITIES: [(&str, &str); 7] = [
     (
         "odd_dates",
         "its dates make no whole stay: only the nights that make sense are taken. Ask the guest \
@@ -225,6 +225,11 @@ const ODDITIES: [(&str, &str); 6] = [
     (
         "in_the_past",
         "it arrives before today. See whether the guest is here, and correct it",
+    ),
+    (
+        "beyond_horizon",
+        "it ends after the nights that the hotel sells. See whether the channel was told to sell \
+         them, and whether rates and rooms will be there",
     ),
     (
         "foreign_currency",

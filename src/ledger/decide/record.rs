@@ -5,6 +5,7 @@ use keyrack_model::id::{AccountId, PropertyId, ReservationId};
 use keyrack_model::reservation::{
     ReservationReport, ReservationRevision, RevisionKind, Source, Status,
 };
+use keyrack_model::stay::plus_days;
 
 use super::draft::{Draft, GuestChange, Reference};
 use super::hold::{cancelled, expired};
@@ -288,6 +289,13 @@ fn flag_oddities(
         .any(|room| room.arrival.is_some_and(|arrival| arrival < clip.today))
     {
         reservation.flag("in_the_past");
+    }
+    let horizon = plus_days(clip.today, rules.horizon_days);
+    if told
+        .clone()
+        .any(|room| room.departure.is_some_and(|departure| departure > horizon))
+    {
+        reservation.flag("beyond_horizon");
     }
     let foreign = fact
         .revision

@@ -1,7 +1,10 @@
 //! Wishes, holds and their ends.
 
+use std::collections::BTreeSet;
+
 use keyrack_ledger::command::{Command, HoldEnd, Modification};
 use keyrack_ledger::decide::refusal::Refusal;
+use keyrack_ledger::holds;
 use keyrack_model::reservation::Status;
 
 use crate::hotel::{FIRST, Hotel, reservation, stay, wished};
@@ -80,9 +83,32 @@ async fn the_same_payment_twice_with_the_expiry_between_is_owed_back_once() {
     for _ in 0..2 {
         let late = hotel.confirm(held.id, Some("pay-7")).await.unwrap_err();
         assert_eq!(late, Refusal::HoldExpired);
+        // Between the two the sweeper comes by.
+        let only = BTreeSet::from([hotel.property]);
+        holds::expire_due(&hotel.ledger, &only, 500).await.unwrap();
     }
     let refunds = "select count(*) from ledger_entry where kind = 'refund_due'";
     assert_eq!(hotel.count(refunds).await, 1);
+    let expired = "select count(*) from ledger_entry where kind = 'expired'";
+    assert!(hotel.count(expired).await > 0);
+    hotel.assert_proven().await;
+}
+
+#[tokio::test]
+async fn a_payment_that_came_in_time_and_again_after_the_expiry_pays_once() {
+    let hotel = Hotel::of(1).await;
+    let held = hotel.held(0, 1).await;
+    for _ in 0..2 {
+        let paid = reservation(hotel.confirm(held.id, Some("pay-7")).await);
+        assert_eq!((paid.status, paid.version), (Status::Confirmed, 2));
+        hotel.pass("1 hour").await;
+        let only = BTreeSet::from([hotel.property]);
+        let swept = holds::expire_due(&hotel.ledger, &only, 500).await.unwrap();
+        assert_eq!(swept.let_go, 0);
+    }
+    let refunds = "select count(*) from ledger_entry where kind = 'refund_due'";
+    assert_eq!(hotel.count(refunds).await, 0);
+    assert_eq!(hotel.night(0).await.sold, 1);
     hotel.assert_proven().await;
 }
 
