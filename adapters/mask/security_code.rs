@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use super::MASK;
-
 /// What people write before a card's security code, in lower case.
 const CODE_WORDS: [&[u8]; 7] = [
     b"cvv2",
@@ -28,7 +26,7 @@ pub(super) fn mask(bytes: &mut [u8]) {
         at += skipped;
         at = match code_behind_word(bytes, at) {
             Some(code) => {
-                bytes[code.clone()].fill(MASK);
+                bytes[code.clone()].fill(b'*');
                 code.end
             }
             None => at + 1,
@@ -38,7 +36,9 @@ pub(super) fn mask(bytes: &mut [u8]) {
 
 /// Where the code stands whose word begins here.
 fn code_behind_word(bytes: &[u8], at: usize) -> Option<Range<usize>> {
-    let begins = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+    // The name of a field is masked by its list.
+    let begins =
+        at == 0 || !matches!(bytes[at - 1], b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
     let is_here = |word: &&[u8]| {
         let there = bytes.get(at..at + word.len());
         there.is_some_and(|there| there.eq_ignore_ascii_case(word))
@@ -46,11 +46,14 @@ fn code_behind_word(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let word = CODE_WORDS.iter().find(|word| begins && is_here(word))?;
     let behind = at + word.len();
     let gap = bytes[behind..].iter().take(CODE_GAP + 1);
-    let gap = gap.take_while(|byte| !byte.is_ascii_digit()).count();
+    let gap = gap
+        .take_while(|byte| !byte.is_ascii_digit() && **byte != b'"')
+        .count();
     let from = behind + gap;
     let digits = bytes[from..].iter().take(5);
     let digits = digits.take_while(|byte| byte.is_ascii_digit()).count();
-    let is_code = gap > 0 && (3..=4).contains(&digits);
+    let ends = !bytes.get(behind).is_some_and(u8::is_ascii_alphabetic);
+    let is_code = ends && (3..=4).contains(&digits);
     is_code.then_some(from..from + digits)
 }
 
@@ -63,14 +66,15 @@ mod tests {
         for (said, kept) in [
             (
                 "card 4111 1111 1111 1111 cvv 987",
-                "card **** **** **** **** cvv ***",
+                "card 4111 1111 1111 1111 cvv ***",
             ),
             ("CVC2: 1234, late", "CVC2: ****, late"),
+            ("cvv987 or cvv2-123", "cvv*** or cvv2-***"),
             ("my security code is 321.", "my security code is ***."),
             ("cvv=12345 room 987", "cvv=12345 room 987"),
             (
                 "mcvv 123, cvvx 123, cvv many words 123",
-                "mcvv 123, cvvx ***, cvv many words 123",
+                "mcvv 123, cvvx 123, cvv many words 123",
             ),
         ] {
             let mut bytes = said.as_bytes().to_vec();
