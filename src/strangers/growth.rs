@@ -106,7 +106,7 @@ mod tests {
     fn work_of_the_square_is_found() {
         grows_with_its_input(
             "pairs",
-            1_500,
+            6_000,
             |pieces| (0..pieces).collect::<Vec<usize>>(),
             |numbers| {
                 let known = |number: &&usize| numbers.iter().rev().any(|other| other == *number);
