@@ -1,7 +1,7 @@
 //! Whether what was read of a property still stands, found out by one cheap look.
 //!
 //! Whoever keeps something that was made of a property's nights takes a [`Stamp`] before reading
-//! and asks later whether it still [stands](Moves::stands). Every change of a night is an entry and
+//! and asks later whether it still [`stands`]. Every change of a night is an entry and
 //! every change of rules raises the property's version, so a look that finds neither proves that
 //! the nights are as they were; dead holds alone pass with time, which the keeper minds himself.
 

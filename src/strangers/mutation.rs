@@ -5,7 +5,7 @@ use proptest::sample::{Index, select};
 
 use crate::dictionary::{DATES, NESTS, NUMBERS, PIECES};
 
-/// The largest message that mutating makes; what is larger is a matter of [`grows_with_its_input`]
+/// The largest message that mutating makes; what is larger is a matter of `grows_with_its_input`
 /// and of the limits' own tests.
 pub const BYTES_MAX: usize = 256 * 1024;
 
@@ -93,7 +93,7 @@ pub(crate) fn mutations() -> impl Strategy<Value = Mutation> {
 }
 
 impl Mutation {
-    /// The bytes after it, cut to [`BYTES_MAX`].
+    /// The bytes after it, cut to the limit.
     pub fn apply(&self, mut bytes: Vec<u8>, samples: &[Vec<u8>]) -> Vec<u8> {
         let length = bytes.len();
         let place = |at: &Index| at.index(length + 1);
