@@ -43,8 +43,9 @@ impl Sweeper {
         self.pace
     }
 
-    /// Lets go what is dead now, in batches with pauses; ends when nothing is left, `stopped` ends
-    /// or a minute is over. Says how many it let go.
+    /// Lets go what is dead at these properties, those that [`holds::due`] names, in batches with
+    /// pauses; ends when nothing is left, `stopped` ends or a minute is over. Says how many it let
+    /// go.
     ///
     /// # Errors
     ///
@@ -52,13 +53,13 @@ impl Sweeper {
     pub async fn pass(
         &mut self,
         ledger: &Ledger,
+        due: &[(PropertyId, i64)],
         stopped: impl Future<Output = ()>,
     ) -> Result<u32, LedgerError> {
         let mut stopped = std::pin::pin!(stopped);
         let until = Instant::now() + PASS_MAX;
         // Whoever asked since the last pass was not disturbed.
         self.free = ledger.waits().end_window().or(self.free);
-        let due = holds::due(ledger).await?;
         let properties: BTreeSet<PropertyId> = due.iter().map(|(property, _)| *property).collect();
         let mut let_go = 0;
         let (mut free_since, mut window_since) = (Instant::now(), Instant::now());

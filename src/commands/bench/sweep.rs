@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use futures_util::future::try_join_all;
 use keyrack_ledger::handle::Ledger;
+use keyrack_ledger::holds;
 use keyrack_ledger::settings::Settings;
 use keyrack_ledger::sweeper::Sweeper;
 use rand::{RngCore as _, SeedableRng as _, rngs::SmallRng};
@@ -55,7 +56,8 @@ async fn measure(
             let sweeping = async {
                 let began = Instant::now();
                 let stopped = tokio::time::sleep(length);
-                let let_go = sweeper.pass(&ledger, stopped).await?;
+                let due = holds::due(&ledger).await?;
+                let let_go = sweeper.pass(&ledger, &due, stopped).await?;
                 Ok::<_, anyhow::Error>(f64::from(let_go) / began.elapsed().as_secs_f64())
             };
             let (waits, released) = tokio::join!(watch(ground, &callers, number, length), sweeping);
@@ -71,7 +73,8 @@ async fn measure(
     );
     add(report, &pairs.await?);
     // Those that are left are let go as well, so that the pace has its end.
-    let left = sweeper.pass(&ledger, pending()).await?;
+    let due = holds::due(&ledger).await?;
+    let left = sweeper.pass(&ledger, &due, pending()).await?;
     let pace = sweeper.pace();
     ledger.close().await;
     Ok(format!(

@@ -66,7 +66,8 @@ async fn sweep(
     let Some(lease) = inner.leases.sweeping(&inner.pool).await? else {
         return Ok(0);
     };
-    let let_go = sweeper.pass(&inner.ledger, inner.cancel.cancelled()).await;
+    let stopped = inner.cancel.cancelled();
+    let let_go = sweeper.pass(&inner.ledger, &due, stopped).await;
     lease.give().await;
     Ok(let_go?)
 }
