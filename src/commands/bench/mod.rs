@@ -18,6 +18,7 @@ mod plain;
 mod point;
 mod read;
 mod report;
+mod router;
 mod side;
 mod sweep;
 mod twin;

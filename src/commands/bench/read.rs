@@ -7,10 +7,6 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use jiff::Timestamp;
-use keyrack_api::state::{ApiState, Outside};
-use keyrack_distribution::Distribution;
-use keyrack_distribution::channels::Channels;
-use keyrack_distribution::seal::Seal;
 use keyrack_ledger::handle::Ledger;
 use keyrack_ledger::keys::{self, Role};
 use keyrack_ledger::settings::Settings;
@@ -24,6 +20,7 @@ use super::contender::{Ask, Contender as _};
 use super::ground::{FIRST, Ground, Size};
 use super::keyrack;
 use super::report::{Asked, Better, Report, Row};
+use super::router;
 use super::side::side_by_side;
 
 /// The hotel that is asked for: the first has a type more.
@@ -117,27 +114,12 @@ async fn per_second(
 impl Ways {
     async fn open(ground: &Ground, ledger: &Ledger) -> Result<Self> {
         let pool = ground.pool.clone();
-        let engine = Distribution::assemble(
-            ledger.clone(),
-            pool.clone(),
-            Channels::new(Vec::new()),
-            Seal::new(&Seal::fresh_key())?,
-            keyrack_distribution::settings::Settings::default(),
-        )?;
-        let outside = Outside {
-            metrics: Box::new(String::new),
-            clock: crate::startup::clock,
-        };
-        let settings = keyrack_api::settings::Settings {
-            requests_per_second: std::num::NonZeroU32::MAX,
-            ..keyrack_api::settings::Settings::default()
-        };
         let (_, key) = keys::create(ledger, Role::Admin, None, "bench").await?;
         let property = ground.hotels[HOTEL].0;
         let code = sqlx::query_scalar("select code from property where property_id = $1");
         let code = code.bind(property).fetch_one(&pool).await?;
         Ok(Self {
-            router: keyrack_api::router(ApiState::new(engine, settings, outside)),
+            router: router::router(ground, ledger, String::new)?,
             key,
             pool,
             property,

@@ -1,16 +1,10 @@
 //! Our side: the router that the daemon serves, over the ledger's lanes, as the daemon serves it.
 
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use keyrack_api::serve::serve;
-use keyrack_api::settings::Settings as ApiSettings;
-use keyrack_api::state::{ApiState, Outside};
-use keyrack_distribution::Distribution;
-use keyrack_distribution::channels::Channels;
-use keyrack_distribution::seal::Seal;
 use keyrack_ledger::handle::Ledger;
 use keyrack_ledger::keys::{self, Role};
 use tokio::net::TcpListener;
@@ -18,8 +12,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::super::ground::Ground;
+use super::super::router;
 use crate::config::{LogConfig, LogFormat};
-use crate::{startup, telemetry};
+use crate::telemetry;
 
 /// A server that listens.
 pub struct Ours {
@@ -41,25 +36,9 @@ pub async fn open(ground: &Ground) -> Result<Ours> {
     let settings = keyrack_ledger::settings::Settings::default();
     let ledger = Ledger::open(ground.options.clone(), settings).await?;
     let (_, key) = keys::create(&ledger, Role::FrontDesk, None, "bench").await?;
-    let seal = Seal::new(&Seal::fresh_key()).context("a fresh key")?;
-    let engine = Distribution::assemble(
-        ledger.clone(),
-        ground.pool.clone(),
-        Channels::new(keyrack_adapters::all()),
-        seal,
-        keyrack_distribution::settings::Settings::default(),
-    )?;
-    let settings = ApiSettings {
-        requests_per_second: const { NonZeroU32::new(1_000_000).expect("a million is not 0") },
-        ..ApiSettings::default()
-    };
-    let header_timeout = Duration::from_millis(settings.header_timeout_ms);
+    let header_timeout = Duration::from_millis(router::settings().header_timeout_ms);
     let rendered = metrics.clone();
-    let outside = Outside {
-        metrics: Box::new(move || rendered.render()),
-        clock: startup::clock,
-    };
-    let router = keyrack_api::router(ApiState::new(engine, settings, outside));
+    let router = router::router(ground, &ledger, move || rendered.render())?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let address = listener.local_addr()?;
     let stop = CancellationToken::new();
