@@ -18,6 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::problem::kind::Kind;
 use crate::problem::{AlternativeView, FieldError, NightRef, ProblemBody};
+use crate::replay;
 use crate::routes;
 use crate::state::ApiState;
 use crate::wire::Day;
@@ -73,12 +74,8 @@ fn headers(call: &mut Operation, verb: &str, path: &str) {
             "The ETag that was read: refused with 412 where it is another",
         ));
     }
-    if is_verb {
+    if verb == "post" && (is_verb || replay::is_kept(path)) {
         told.push(("Idempotency-Key", "A repeat under it gets the first answer"));
-    }
-    let is_harmless = path.contains("/accounts/{account}/") || path.ends_with("/replay");
-    if verb == "post" && is_harmless {
-        told.push(("Idempotency-Key", "A repeat is harmless anyway"));
     }
     if verb != "get" && path.starts_with("/v1/") && !path.starts_with("/v1/inbox") {
         told.push((
@@ -407,8 +404,8 @@ for a few seconds more (five, unless the daemon's settings say otherwise).
 
 Idempotency-Key on a POST makes a repeat harmless: a success is kept with the request's \
 fingerprint for at least 24 hours; the same key with the same request gives that answer again, \
-with Idempotent-Replay: true. It is required for making reservations. Setting rates and inventory \
-is harmless to repeat by itself.
+with Idempotent-Replay: true, and with another request it is refused. A refusal is not kept: it is \
+decided anew. It is required for making reservations.
 
 Single things carry an ETag with their version. If-Match is required on PATCH and optional on \
 everything else that changes them.

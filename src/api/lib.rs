@@ -17,6 +17,7 @@ mod names;
 mod page;
 pub mod problem;
 mod refused;
+mod replay;
 mod routes;
 pub mod serve;
 pub mod settings;
@@ -36,6 +37,7 @@ pub fn router(state: ApiState) -> Router {
         .merge(docs::pages())
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_verb)
+        .layer(middleware::from_fn_with_state(state.clone(), replay::enter))
         .layer(middleware::from_fn_with_state(state.clone(), edge::enter))
         .with_state(state)
 }

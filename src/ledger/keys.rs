@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::store::key::{self as store, KeyRow};
-use crate::store::{connection, idempotency};
+use crate::store::{connection, idempotency, kept_answer};
 
 /// What a key may do; each may what the next may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -129,15 +129,17 @@ fn known(row: Option<KeyRow>) -> Result<ApiKey, LedgerError> {
     ApiKey::try_from(row)
 }
 
-/// Takes away idempotency keys that are older than so many hours, at most `limit`; says how many.
-/// The API promises to keep them for 24.
+/// Takes away idempotency keys that are older than so many hours, at most `limit` of each kind; says
+/// how many of the commoner kind. The API promises to keep them for 24.
 pub async fn purge_idempotency(
     ledger: &Ledger,
     hours: u32,
     limit: u32,
 ) -> Result<u32, LedgerError> {
     let mut conn = connection::reader(ledger).await?;
-    idempotency::purge(&mut conn, hours, limit).await
+    let of_commands = idempotency::purge(&mut conn, hours, limit).await?;
+    let of_answers = kept_answer::purge(&mut conn, hours, limit).await?;
+    Ok(of_commands.max(of_answers))
 }
 
 impl TryFrom<KeyRow> for ApiKey {

@@ -8,6 +8,7 @@
 //! no channel and no adapter.
 #![deny(clippy::float_arithmetic)]
 
+pub mod answers;
 pub mod archive;
 mod batch;
 pub mod catalog;

@@ -15,6 +15,8 @@ pub enum Kind {
     Invalid,
     /// The key was used with another request.
     IdempotencyKeyReused,
+    /// The first request with the key is at work.
+    IdempotencyKeyInUse,
     /// No key, or none that is known.
     Unauthenticated,
     /// The key may not.
@@ -111,7 +113,7 @@ const INTERNAL: Row = row(
 );
 
 /// Type, status, when, what the caller should do.
-const TABLE: [(Kind, Row); 24] = {
+const TABLE: [(Kind, Row); 25] = {
     use Kind as K;
     use StatusCode as S;
     [
@@ -216,6 +218,15 @@ const TABLE: [(Kind, Row); 24] = {
             row(S::CONFLICT, "needs_force", "Needs a force", DESK),
         ),
         (
+            K::IdempotencyKeyInUse,
+            row(
+                S::CONFLICT,
+                "idempotency_key_in_use",
+                "The first with this key is at work",
+                LATER,
+            ),
+        ),
+        (
             K::VersionMismatch,
             row(
                 S::PRECONDITION_FAILED,
@@ -298,7 +309,7 @@ mod tests {
             (
                 409,
                 "sold_out closed not_yet_open restriction hold_expired already_confirmed \
-                 illegal_transition needs_force",
+                 illegal_transition needs_force idempotency_key_in_use",
             ),
             (412, "version_mismatch"),
             (428, "precondition_required"),

@@ -16,7 +16,6 @@ use utoipa_axum::routes;
 
 use crate::auth::WholeHouse;
 use crate::extract::{Ask, Segments};
-use crate::idempotency::Repeat;
 use crate::page::{self, Page};
 use crate::problem::{Problem, Problems};
 use crate::routes::messages::{MessagePath, MessageShown, ReplayView};
@@ -102,7 +101,6 @@ async fn replay(
     State(state): State<ApiState>,
     _: WholeHouse,
     Segments(path): Segments<MessagePath>,
-    _: Repeat,
 ) -> Result<Json<ReplayView>, Problem> {
     let outcome = messages::replay(state.distribution(), MessageId(path.id)).await?;
     Ok(Json(ReplayView::new(outcome, |_| true)))

@@ -13,7 +13,6 @@ use utoipa_axum::routes;
 
 use crate::auth::{At, Sets};
 use crate::extract::{Ask, Body};
-use crate::idempotency::Repeat;
 use crate::names::{House, Names};
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
@@ -73,7 +72,6 @@ async fn set(
     State(state): State<ApiState>,
     at: At<Sets>,
     Ask(DryRun { dry_run }): Ask<DryRun>,
-    _: Repeat,
     body: Body<InventoryBody>,
 ) -> Result<Json<InventoryView>, Problem> {
     let house = &at.house;

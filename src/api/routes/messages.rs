@@ -16,7 +16,6 @@ use uuid::Uuid;
 
 use crate::auth::{At, Books, Looks, Sets};
 use crate::extract::{Ask, Segments};
-use crate::idempotency::Repeat;
 use crate::names::{House, Names};
 use crate::page::{self, Page};
 use crate::problem::{Problem, Problems};
@@ -189,7 +188,6 @@ async fn replay(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<MessagePath>,
-    _: Repeat,
 ) -> Result<Json<ReplayView>, Problem> {
     let message = found(&state, &at.house, &path).await?;
     let outcome = messages::replay(state.distribution(), message.id).await?;

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::auth::{At, Looks};
 use crate::conditional::Versioned;
+use crate::edge;
 use crate::extract::{Ask, Segments};
 use crate::page::{self, Page};
 use crate::problem::{Problem, Problems};
@@ -20,10 +21,13 @@ use crate::routes::properties::PropertyPath;
 use crate::state::ApiState;
 use crate::wire::Day;
 
-/// The routes of this file.
+/// The routes of this file. Opening a case by hand is not there yet, and says so like every other
+/// path that is not.
 pub fn routes() -> OpenApiRouter<ApiState> {
+    let by_hand = "/v1/properties/{property}/overbooking-cases";
     OpenApiRouter::new()
         .routes(routes!(list))
+        .route(by_hand, axum::routing::post(edge::no_such_path))
         .routes(routes!(show))
 }
 

@@ -12,7 +12,6 @@ use utoipa_axum::routes;
 
 use crate::auth::{At, Looks, Sets};
 use crate::extract::{Ask, Body};
-use crate::idempotency::Repeat;
 use crate::names::{House, Names};
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
@@ -135,7 +134,6 @@ async fn set(
     State(state): State<ApiState>,
     at: At<Sets>,
     Ask(DryRun { dry_run }): Ask<DryRun>,
-    _: Repeat,
     body: Body<RatesBody>,
 ) -> Result<Json<RatesView>, Problem> {
     let house = &at.house;

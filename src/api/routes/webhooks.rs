@@ -18,7 +18,6 @@ use utoipa_axum::routes;
 use crate::auth::{Anywhere, Caller, Founds};
 use crate::conditional::{IfMatch, Versioned};
 use crate::extract::{Ask, Body, Segments};
-use crate::idempotency::Repeat;
 use crate::page::{self, Page, PageAsk};
 use crate::problem::{Problem, Problems};
 use crate::state::ApiState;
@@ -239,7 +238,6 @@ async fn replay(
     founder: Anywhere<Founds>,
     Segments(path): Segments<WebhookPath>,
     Segments(delivery): Segments<DeliveryPath>,
-    _: Repeat,
 ) -> Result<Response, Problem> {
     found(&state, &founder.caller, &path).await?;
     match webhooks::replay(state.distribution(), &path.webhook, delivery.id).await? {

@@ -14,6 +14,7 @@ pub(crate) mod entry;
 pub(crate) mod expiry;
 pub(crate) mod folio;
 pub(crate) mod idempotency;
+pub(crate) mod kept_answer;
 pub(crate) mod key;
 pub(crate) mod line;
 pub(crate) mod mapping;

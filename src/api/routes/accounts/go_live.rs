@@ -13,7 +13,6 @@ use utoipa_axum::routes;
 
 use crate::auth::{At, Sets};
 use crate::extract::{Ask, MaybeBody, Segments};
-use crate::idempotency::Repeat;
 use crate::problem::kind::Kind;
 use crate::problem::{Problem, Problems};
 use crate::routes::accounts::account::{AccountPath, found};
@@ -101,7 +100,6 @@ async fn go(
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
     Ask(DryRun { dry_run }): Ask<DryRun>,
-    _: Repeat,
     MaybeBody(body): MaybeBody<GoLiveBody>,
 ) -> Result<Json<GoLiveView>, Problem> {
     let mut row = found(&state, &at.house, &path).await?;

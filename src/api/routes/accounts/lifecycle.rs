@@ -13,7 +13,6 @@ use utoipa_axum::routes;
 use crate::auth::{At, Sets};
 use crate::conditional::Versioned;
 use crate::extract::{MaybeBody, Segments};
-use crate::idempotency::Repeat;
 use crate::problem::kind::Kind;
 use crate::problem::{Problem, Problems};
 use crate::routes::accounts::account::{AccountPath, found};
@@ -75,7 +74,6 @@ async fn resync(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
-    _: Repeat,
 ) -> Result<Versioned<AccountView>, Problem> {
     let row = found(&state, &at.house, &path).await?;
     let done = lifecycle::resync(state.distribution(), &row).await?;
@@ -90,7 +88,6 @@ async fn pause(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
-    _: Repeat,
     MaybeBody(body): MaybeBody<PauseBody>,
 ) -> Result<Versioned<AccountView>, Problem> {
     let PauseBody { reason, force } = body.value;
@@ -109,7 +106,6 @@ async fn resume(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
-    _: Repeat,
 ) -> Result<Versioned<AccountView>, Problem> {
     let row = found(&state, &at.house, &path).await?;
     let done = lifecycle::resume(state.distribution(), &row, &at.caller.by()).await?;
@@ -124,7 +120,6 @@ async fn close(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
-    _: Repeat,
     MaybeBody(body): MaybeBody<ReasonBody>,
 ) -> Result<Versioned<AccountView>, Problem> {
     let reason = checked(body.value.reason)?;
@@ -142,7 +137,6 @@ async fn test(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
-    _: Repeat,
 ) -> Result<Json<VerdictView>, Problem> {
     let row = found(&state, &at.house, &path).await?;
     let verdict = accounts::test(state.distribution(), &row).await?;

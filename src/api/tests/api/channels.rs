@@ -14,7 +14,7 @@ fn connection() -> Value {
 
 impl App {
     /// The hotel with an account at the portal, mapped.
-    async fn connected() -> Self {
+    pub async fn connected() -> Self {
         Self::connect(Self::with_hotel().await).await
     }
 

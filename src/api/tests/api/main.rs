@@ -10,5 +10,6 @@ mod inventory;
 mod manners;
 mod portal;
 mod refused;
+mod replay;
 mod reservations;
 mod socket;
