@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::channels::Channels;
 use crate::error::DistributionError;
+use crate::lag::Lagging;
 use crate::lease::Leases;
 use crate::limit::Limits;
 use crate::notice::Mailer;
@@ -52,6 +53,8 @@ pub(crate) struct Inner {
     pub(crate) mailer: Mailer,
     /// Which business day each property was rolled over to.
     pub(crate) rolled: Rolled,
+    /// Whose lag is to be measured anew.
+    pub(crate) lagging: Lagging,
     /// Since when this process pushes: nothing rises before a poll begun after it.
     pub(crate) pushes_since: OnceCell<Timestamp>,
     /// Asks a loop to look at once.
@@ -102,6 +105,7 @@ impl Distribution {
                 sign_ins: SignIns::default(),
                 mailer,
                 rolled: Rolled::default(),
+                lagging: Lagging::default(),
                 pushes_since: OnceCell::new(),
                 wakes: Wakes::default(),
                 cancel: CancellationToken::new(),

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use crate::error::DistributionError;
 use crate::evidence;
 use crate::handle::Distribution;
+use crate::lag;
 use crate::push::urgency::Repeat;
 use crate::resync::daily::daily;
 use crate::store::mark::NewMark;
@@ -50,6 +51,9 @@ pub(crate) async fn run(distribution: Distribution) {
             gauged_at = Some(Instant::now());
             if let Err(error) = gauge(&distribution).await {
                 tracing::warn!(error = %error.chain(), "the queues could not be measured");
+            }
+            if let Err(error) = lag::gauge(&distribution).await {
+                tracing::warn!(error = %error.chain(), "the lag could not be measured");
             }
         }
         tokio::select! {

@@ -309,7 +309,8 @@ pub struct Block {
 pub struct Receipt {
     /// The reservation after it; `None` for commands on nights, and for a tombstone.
     pub reservation: Option<Reservation>,
-    /// What it did, in one word: `held`, `confirmed`, `repeated`, `tombstone`, `older` …
+    /// What it did, in one word: `held`, `confirmed`, `confirmed_in_grace`, `retaken`, `repeated`,
+    /// `tombstone`, `older` …
     pub did: String,
     /// Nights whose balance changed, as ranges per room type.
     pub nights: Vec<(RoomTypeId, StayRange)>,

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::batch::count::Counts;
 use crate::batch::lanes::{Lanes, Pending};
 use crate::batch::worker::{KnownRules, Workshop, connect, work};
 use crate::command::{Answer, Asked, Command};
@@ -62,6 +63,7 @@ impl Ledger {
             pool: batches,
             rules: KnownRules::default(),
             moves: Moves::default(),
+            counts: Counts::default(),
             batch_max: settings.batch_commands_max,
         });
         let mut workers = JoinSet::new();

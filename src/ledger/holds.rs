@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use keyrack_model::id::PropertyId;
@@ -19,6 +20,8 @@ pub struct Swept {
     pub found: usize,
     /// Those that it let go; others were quicker with the rest.
     pub let_go: u32,
+    /// How long those that it let go had been dead.
+    pub lags: Vec<Duration>,
     /// Those that could not be let go for a failure of their own.
     pub failed: Vec<ReservationKey>,
 }
@@ -43,14 +46,18 @@ pub async fn expire_due(
     };
     // Not all at once: whoever comes meanwhile waits for one batch and not for all.
     for part in dead.chunks(AT_ONCE) {
-        let asks = part.iter().map(|(property, reservation)| {
+        let asks = part.iter().map(|((property, reservation), _)| {
             let reservation = *reservation;
             let expire = Command::Expire { reservation };
             ledger.ask(Asked::new(*property, Arc::clone(&by), expire))
         });
-        for (key, answer) in part.iter().zip(join_all(asks).await) {
+        for ((key, dead_for), answer) in part.iter().zip(join_all(asks).await) {
             match answer {
-                Ok(answer) => swept.let_go += u32::from(answer.is_ok()),
+                Ok(Ok(_)) => {
+                    swept.let_go += 1;
+                    swept.lags.push(*dead_for);
+                }
+                Ok(Err(_)) => {}
                 Err(error) if error.may_retry() != MayRetry::Never => return Err(error),
                 Err(_) => swept.failed.push(*key),
             }

@@ -4,7 +4,7 @@
 //! with pauses between them, compares how long callers wait while it sweeps and while it does not,
 //! and slows down where that differs (ledger, section 8).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::Future;
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub struct Sweeper {
     free: Option<Duration>,
     /// How often a hold could not be let go.
     failures: HashMap<ReservationKey, u32>,
+    /// How long the latest that it let go had been dead.
+    lags: VecDeque<Duration>,
 }
 
 impl Sweeper {
@@ -35,6 +37,7 @@ impl Sweeper {
             pace: Pace::fastest(ledger.settings().sweep_holds_max),
             free: None,
             failures: HashMap::new(),
+            lags: VecDeque::new(),
         }
     }
 
@@ -69,6 +72,7 @@ impl Sweeper {
             let swept = holds::expire_due(ledger, &properties, batch).await?;
             let is_last = swept.found < usize::try_from(batch).unwrap_or(usize::MAX);
             let_go += swept.let_go;
+            self.measure(&swept.lags);
             self.mind_failures(ledger, &swept).await?;
             if is_last {
                 break;
@@ -101,6 +105,20 @@ impl Sweeper {
         }
     }
 
+    /// How long dead holds wait for us, as a figure.
+    fn measure(&mut self, lags: &[Duration]) {
+        self.lags.extend(lags);
+        let surplus = self.lags.len().saturating_sub(LAGS_KEPT);
+        self.lags.drain(..surplus);
+        let mut latest: Vec<Duration> = self.lags.iter().copied().collect();
+        if latest.is_empty() {
+            return;
+        }
+        let at = latest.len() * 95 / 100;
+        let (_, p95, _) = latest.select_nth_unstable(at);
+        metrics::gauge!("reservation_expiry_lag_seconds_p95").set(p95.as_secs_f64());
+    }
+
     /// What fails three times is a person's: it is shown, and keeps no other hold from its turn.
     async fn mind_failures(&mut self, ledger: &Ledger, swept: &Swept) -> Result<(), LedgerError> {
         for hold in &swept.failed {
@@ -120,6 +138,8 @@ impl Sweeper {
     }
 }
 
+/// Holds let go that the figure of their lag is of.
+const LAGS_KEPT: usize = 1_000;
 const FAILURES_MAX: u32 = 3;
 /// After it others may have their turn.
 const PASS_MAX: Duration = Duration::from_secs(60);

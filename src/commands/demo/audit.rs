@@ -8,9 +8,10 @@ use jiff::civil::Date;
 use keyrack_ledger::handle::Ledger;
 use keyrack_ledger::verify::{Extent, Verification, verify};
 use keyrack_model::stay::plus_days;
-use keyrack_sandbox::{Cause, Channel, Journal, NightChange, Reservation, VersionState};
+use keyrack_sandbox::{Channel, Journal, Reservation, VersionState};
 use serde_json::Value;
 
+use super::closes;
 use super::hotel::{Listing, NIGHTS, TYPES};
 use super::stage::{Stage, shown};
 
@@ -29,7 +30,8 @@ pub struct Audit {
     pub findings: Vec<String>,
 }
 
-/// Compares everything; replays the ledger where it is given.
+/// Compares everything. Where the ledger is given, it is replayed, and the channels' clock is taken
+/// for its own.
 pub async fn audit(stage: &Stage, ledger: Option<&Ledger>) -> Result<Audit> {
     let mut audit = Audit::default();
     let verification = match ledger {
@@ -53,7 +55,9 @@ pub async fn audit(stage: &Stage, ledger: Option<&Ledger>) -> Result<Audit> {
         audit.compare_nights(listing, channel, stage.today, &truth);
         let journal = channel.journal();
         audit.compare_reservations(listing, &journal, &known);
-        audit.watch_closes(listing, &journal);
+        let watched = closes::watch(stage, listing, &journal, ledger.is_some()).await?;
+        audit.closes += watched.closes;
+        audit.findings.extend(watched.findings);
     }
     Ok(audit)
 }
@@ -150,38 +154,6 @@ impl Audit {
                 others => {
                     let words = format!("is {} times in the ledger, not once", others.len());
                     self.findings.push(named(listing, sold, &words));
-                }
-            }
-        }
-    }
-
-    /// After a close was taken nothing may be shown until the channel was told otherwise.
-    fn watch_closes(&mut self, listing: &Listing, journal: &Journal) {
-        let mut by_night: BTreeMap<(&str, Date), Vec<&NightChange>> = BTreeMap::new();
-        for change in &journal.nights {
-            by_night
-                .entry((&change.room, change.night))
-                .or_default()
-                .push(change);
-        }
-        for ((room, night), mut changes) in by_night {
-            changes.sort_by_key(|change| change.sequence);
-            let mut is_closed = false;
-            for change in changes {
-                let told = matches!(change.cause, Cause::Told | Cause::LeftOut);
-                if told {
-                    is_closed = change.shown == 0;
-                    self.closes += usize::from(is_closed);
-                } else if is_closed && change.shown > 0 {
-                    let code = TYPES
-                        .iter()
-                        .find(|t| t.code_at(listing) == room)
-                        .map_or(room, |t| t.code);
-                    self.findings.push(format!(
-                        "account {}, type {code}, night {night}: shown {} after its close was
-                        taken",
-                        listing.account, change.shown
-                    ));
                 }
             }
         }

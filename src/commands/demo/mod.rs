@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod calm;
 pub mod client;
+mod closes;
 mod day;
 pub mod hotel;
 mod sabotage;

@@ -14,6 +14,7 @@ use crate::accounts::names::Names;
 use crate::accounts::standing::{Signs, State, standing};
 use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::lag::LAG_OF_LAST;
 use crate::push::urgency::openness;
 use crate::store::poll::PollState;
 use crate::store::push_health::Health;
@@ -276,8 +277,6 @@ async fn messages(
     Ok(messages.collect())
 }
 
-/// Changes that the lag is measured over.
-const LAG_OF_LAST: i64 = 1_000;
 /// Nights at risk that are looked at at most: more than two years of several types.
 const NIGHTS_MAX: i64 = 5_000;
 /// Refused cells that are shown at most.

@@ -129,7 +129,7 @@ pub(crate) async fn settle(
     }
     tell_of_refusals(distribution, sending, &fates).await?;
     obey(distribution, sending, answer).await?;
-    count(sending, &written, word);
+    count(distribution, sending, &written, word);
     Ok(matches!(standing, Standing::Good(..)))
 }
 
@@ -285,7 +285,7 @@ async fn obey(
     Ok(())
 }
 
-fn count(sending: &Sending, outcome: &Outcome, word: &'static str) {
+fn count(distribution: &Distribution, sending: &Sending, outcome: &Outcome, word: &'static str) {
     let channel = sending.account.channel.as_str().to_owned();
     metrics::counter!("push_messages_total", "channel" => channel.clone(), "outcome" => word)
         .increment(1);
@@ -300,6 +300,7 @@ fn count(sending: &Sending, outcome: &Outcome, word: &'static str) {
             let kind = if telling.is_raise { "raise" } else { "lower" };
             metrics::histogram!("push_lag_seconds", "channel" => channel.clone(), "kind" => kind)
                 .record(lag.as_secs_f64());
+            distribution.inner.lagging.note(sending.account.id);
         }
     }
     tracing::info!(

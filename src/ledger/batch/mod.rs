@@ -13,6 +13,7 @@
 //! one database are as right as one.
 
 mod clock;
+pub(crate) mod count;
 mod keys;
 pub(crate) mod lanes;
 mod retry;

@@ -247,7 +247,7 @@ async fn expire_dead(
         actor: "worker:expiry".to_owned(),
         request_id: None,
     });
-    let expire = |(property, reservation)| {
+    let expire = |((property, reservation), _)| {
         Asked::new(property, Arc::clone(&by), Command::Expire { reservation })
     };
     Ok(dead.into_iter().map(expire).collect())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sqlx::PgPool;
 
+use super::count::Counts;
 use super::lanes::{Lanes, Pending};
 use super::retry::Pauses;
 pub(crate) use super::retry::connect;
@@ -21,6 +22,7 @@ pub(crate) struct Workshop {
     pub pool: PgPool,
     pub rules: KnownRules,
     pub moves: Moves,
+    pub counts: Counts,
     pub batch_max: usize,
 }
 
@@ -63,7 +65,7 @@ impl Workshop {
                     let moved: BTreeSet<_> = done.map(|(one, _)| one.asked.property).collect();
                     self.moves.touch(moved.into_iter());
                     for (pending, answer) in part.into_iter().zip(answers) {
-                        count_answer(&answer);
+                        self.counts.answered(&pending.asked, &answer);
                         // A caller who went away learns the outcome by its idempotency key.
                         let _ = pending.reply.send(Ok(answer));
                     }
@@ -74,7 +76,10 @@ impl Workshop {
                     parts.push(second);
                     parts.push(part);
                 }
-                Err(error) => refuse_all(part, error),
+                Err(error) => {
+                    part.iter().for_each(|one| self.counts.failed(&one.asked));
+                    refuse_all(part, error);
+                }
             }
         }
     }
@@ -200,21 +205,6 @@ fn refuse_all(part: Vec<Pending>, error: LedgerError) {
         let next = each.alike();
         let _ = pending.reply.send(Err(each));
         error = Some(next);
-    }
-}
-
-fn count_answer(answer: &Answer) {
-    match answer {
-        Ok(receipt) => {
-            metrics::counter!("ledger_commands_total", "did" => receipt.did.clone()).increment(1);
-        }
-        Err(refusal) => {
-            let code = refusal.code();
-            metrics::counter!("ledger_refusals_total", "code" => code).increment(1);
-            if code == "sold_out" {
-                metrics::counter!("oversell_prevented_total").increment(1);
-            }
-        }
     }
 }
 

@@ -25,8 +25,12 @@ pub fn present(
     }
 }
 
-/// A hold becomes a stay. In the grace it is honoured; after its death `hold_expired`, or taken
-/// anew
+/// What a receipt says of a confirm within the grace after its hold.
+pub(crate) const IN_GRACE: &str = "confirmed_in_grace";
+/// What a receipt says of a confirm that took the rooms of a dead hold anew.
+pub(crate) const RETAKEN: &str = "retaken";
+
+/// A hold becomes a stay. In the grace it is honoured; after its death `hold_expired`, or taken anew
 /// where the property says `retake` and rooms are free. A payment that cannot be used is owed back.
 pub fn confirm(
     draft: &mut Draft,
@@ -36,7 +40,11 @@ pub fn confirm(
 ) -> Answer {
     let present = present(draft, key, version)?;
     match present.status {
-        Status::Held if is_alive(draft, &present) => Ok(confirmed(draft, present, payment, None)),
+        Status::Held if is_alive(draft, &present) => {
+            let is_late = present.hold_until.is_some_and(|end| end <= draft.now());
+            let did = if is_late { IN_GRACE } else { "confirmed" };
+            Ok(confirmed(draft, present, payment, did, None))
+        }
         Status::Held | Status::Expired => late(draft, present, payment),
         Status::Confirmed | Status::CheckedIn | Status::Completed | Status::NoShow => {
             if payment.is_none() || payment == present.payment_reference.as_deref() {
@@ -73,13 +81,14 @@ fn confirmed(
     draft: &mut Draft,
     mut hold: Reservation,
     payment: Option<&str>,
+    did: &str,
     reason: Option<String>,
 ) -> crate::command::Receipt {
     hold.status = Status::Confirmed;
     hold.payment_reference = payment.map(str::to_owned);
     hold.detail.guaranteed |= payment.is_some();
     let (hold, nights) = draft.put(hold, "confirmed", reason);
-    receipt(hold, "confirmed", nights)
+    receipt(hold, did, nights)
 }
 
 fn late(draft: &mut Draft, hold: Reservation, payment: Option<&str>) -> Answer {
@@ -95,7 +104,7 @@ fn late(draft: &mut Draft, hold: Reservation, payment: Option<&str>) -> Answer {
             .for_each(|room| claim.add_room(room));
         if has_rooms(draft, expired.property, &claim.0, None).is_ok() {
             let reason = Some("taken anew after the hold had died".to_owned());
-            return Ok(confirmed(draft, expired, payment, reason));
+            return Ok(confirmed(draft, expired, payment, RETAKEN, reason));
         }
     }
     refund_due(

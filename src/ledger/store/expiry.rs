@@ -1,23 +1,26 @@
 //! Dead holds: which there are, and those that cannot be let go.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use keyrack_model::id::{PropertyId, ReservationId};
-use sqlx::{PgConnection, Row as _};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::decide::draft::ReservationKey;
 use crate::error::LedgerError;
 
-/// Dead holds of properties, longest dead first. What could not be let go before waits for a
+/// Dead holds of properties with how long they are dead, longest first. What could not be let go before waits for a
 /// person and keeps nobody from his turn.
 pub(crate) async fn dead_holds(
     conn: &mut PgConnection,
     properties: &BTreeSet<PropertyId>,
     limit: i64,
-) -> Result<Vec<ReservationKey>, LedgerError> {
-    let rows = sqlx::query(
-        "select property_id, reservation_id from reservation
+) -> Result<Vec<(ReservationKey, Duration)>, LedgerError> {
+    let rows: Vec<(i64, Uuid, i64)> = sqlx::query_as(
+        "select property_id, reservation_id,
+                (extract(epoch from ledger_now() - hold_dead_at) * 1000)::bigint
+           from reservation
           where property_id = any($1) and status = 'held' and hold_dead_at <= (select ledger_now())
             and flags @> '{expiry_failed}' is false
           order by hold_dead_at limit $2",
@@ -27,10 +30,11 @@ pub(crate) async fn dead_holds(
     .fetch_all(conn)
     .await
     .map_err(LedgerError::while_doing("reading dead holds"))?;
-    Ok(rows
-        .iter()
-        .map(|row| (PropertyId(row.get(0)), ReservationId(row.get::<Uuid, _>(1))))
-        .collect())
+    let holds = rows.into_iter().map(|(property, reservation, millis)| {
+        let dead_for = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        ((PropertyId(property), ReservationId(reservation)), dead_for)
+    });
+    Ok(holds.collect())
 }
 
 /// Properties with dead holds, and the age in seconds of the oldest death; those that wait for a
