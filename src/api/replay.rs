@@ -19,8 +19,8 @@ use crate::problem::Problem;
 use crate::problem::kind::Kind;
 use crate::state::ApiState;
 
-/// Paths below `/v1` whose POSTs are commands of the lanes: the ledger keeps their keys in their own
-/// commits.
+/// Paths below `/v1` whose POSTs are commands of the lanes: the ledger keeps their keys in their
+/// own commits.
 pub const LANES: [&str; 8] = [
     "/v1/properties/{property}/reservations",
     "/v1/properties/{property}/reservations/{id}/confirm",
@@ -90,8 +90,8 @@ async fn caller(parts: &mut Parts, state: &ApiState) -> Result<Caller, Problem> 
     })
 }
 
-/// Keeps a success, lets go of the key otherwise. The change stands either way: where neither can be
-/// written down, the caller gets his answer all the same.
+/// Keeps a success, lets go of the key otherwise. The change stands either way: where neither can
+/// be written down, the caller gets his answer all the same.
 async fn kept(state: &ApiState, asked: &Idempotency, response: Response) -> Response {
     let (head, body) = response.into_parts();
     let bytes = match body.collect().await {

@@ -1,11 +1,11 @@
-//! Idempotency keys of what does not go through the lanes: setting rates and inventory, the verbs of
-//! accounts, replays. The first request under a key claims it, and its success is kept.
+//! Idempotency keys of what does not go through the lanes: setting rates and inventory, the verbs
+//! of accounts, replays. The first request under a key claims it, and its success is kept.
 //!
 //! # Why
 //!
-//! A command's key is written in the command's own commit. These calls make several commits of their
-//! own, so their key is claimed before and their answer kept after. Each of them sets a state, and
-//! setting it again is harmless; that is what happens when a daemon dies in between.
+//! A command's key is written in the command's own commit. These calls make several commits of
+//! their own, so their key is claimed before and their answer kept after. Each of them sets a
+//! state, and setting it again is harmless; that is what happens when a daemon dies in between.
 
 use crate::command::Idempotency;
 use crate::error::LedgerError;

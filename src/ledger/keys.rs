@@ -129,8 +129,8 @@ fn known(row: Option<KeyRow>) -> Result<ApiKey, LedgerError> {
     ApiKey::try_from(row)
 }
 
-/// Takes away idempotency keys that are older than so many hours, at most `limit` of each kind; says
-/// how many of the commoner kind. The API promises to keep them for 24.
+/// Takes away idempotency keys that are older than so many hours, at most `limit` of each kind;
+/// says how many of the commoner kind. The API promises to keep them for 24.
 pub async fn purge_idempotency(
     ledger: &Ledger,
     hours: u32,

@@ -9,6 +9,7 @@ mod hostile;
 mod import;
 mod killed;
 mod last_room;
+mod metrics;
 mod operator;
 mod plans;
 mod reservation_arrives;

@@ -42,8 +42,8 @@ pub async fn watch(
         watched.closes += closes;
         watched.findings.extend(above.iter().map(|change| {
             format!(
-                "account {}, type {code}, night {night}: shown {} at {} after its close was taken, \
-                 and no more was free since",
+                "account {}, type {code}, night {night}: shown {} at {} after its close was \
+                 taken, and no more was free since",
                 listing.account, change.shown, change.at
             )
         }));
@@ -108,8 +108,8 @@ fn after_closes<'a>(
     (closes, above)
 }
 
-/// The free rooms of a night through time. A hold that dies frees its rooms before an entry says so;
-/// the demo's day is shorter than its holds.
+/// The free rooms of a night through time. A hold that dies frees its rooms before an entry says
+/// so; the demo's day is shorter than its holds.
 struct Course(Vec<(Timestamp, i64)>);
 
 impl Course {
@@ -167,7 +167,10 @@ mod tests {
 
     /// One room, taken and given back at these seconds in turn.
     fn one_room(turns: &[i64]) -> Course {
-        let line = |second: i64, from: &str, to: &str| json!({"at": at(second).to_string(), "quantity": 1, "from_pool": from, "to_pool": to});
+        let line = |second: i64, from: &str, to: &str| {
+            let at = at(second).to_string();
+            json!({"at": at, "quantity": 1, "from_pool": from, "to_pool": to})
+        };
         let mut lines = vec![line(0, "outside", "free")];
         for (turn, second) in turns.iter().enumerate() {
             lines.push(match turn % 2 {

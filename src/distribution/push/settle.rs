@@ -300,7 +300,7 @@ fn count(distribution: &Distribution, sending: &Sending, outcome: &Outcome, word
             let kind = if telling.is_raise { "raise" } else { "lower" };
             metrics::histogram!("push_lag_seconds", "channel" => channel.clone(), "kind" => kind)
                 .record(lag.as_secs_f64());
-            distribution.inner.lagging.note(sending.account.id);
+            distribution.inner.lagging.note(&sending.account);
         }
     }
     tracing::info!(

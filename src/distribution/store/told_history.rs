@@ -243,45 +243,6 @@ pub(crate) async fn lag(
     })
 }
 
-/// The lag of an account, by its codes.
-#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub(crate) struct AccountLagRow {
-    pub(crate) property: String,
-    pub(crate) account: String,
-    pub(crate) p50_ms: i64,
-    pub(crate) p95_ms: i64,
-    pub(crate) p99_ms: i64,
-}
-
-/// As [`lag`], of several accounts; one without a measured change is left out.
-pub(crate) async fn lags(
-    db: impl PgExecutor<'_>,
-    accounts: &[AccountId],
-    last: i64,
-) -> Result<Vec<AccountLagRow>, DistributionError> {
-    sqlx::query_as(
-        "select property.code as property, account.code as account,
-                percentile_disc(0.50) within group (order by ms) as p50_ms,
-                percentile_disc(0.95) within group (order by ms) as p95_ms,
-                percentile_disc(0.99) within group (order by ms) as p99_ms
-         from account
-         join property using (property_id)
-         cross join lateral (
-             select (extract(epoch from acknowledged_at - changed_at) * 1000)::bigint as ms
-             from told_history
-             where told_history.account_id = account.account_id and acknowledged_at is not null
-                   and changed_at is not null
-             order by history_id desc limit $2) newest
-         where account.account_id = any($1)
-         group by property.code, account.code",
-    )
-    .bind(accounts.iter().map(|id| id.0).collect::<Vec<_>>())
-    .bind(last)
-    .fetch_all(db)
-    .await
-    .map_err(DistributionError::while_doing("measuring the lags"))
-}
-
 /// Removes the history of nights before `before`, a piece at a time; says how many rows went.
 pub(crate) async fn purge(
     db: impl PgExecutor<'_>,

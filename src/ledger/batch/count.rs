@@ -1,4 +1,4 @@
-//! What is counted of commands and their answers (ledger.md, section 8, the metrics).
+//! What is counted of commands and their answers (ledger, section 8: the metrics).
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -87,6 +87,10 @@ struct Wishes {
 
 impl Wishes {
     /// Adds one; says the share of the latest that got what they wished, 0 to 1.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "a figure for a dashboard; nothing is decided by it"
+    )]
     fn rate_with(&mut self, is_made: bool) -> f64 {
         if self.latest.len() == LATEST
             && let Some(oldest) = self.latest.pop_front()

@@ -30,8 +30,9 @@ pub(crate) const IN_GRACE: &str = "confirmed_in_grace";
 /// What a receipt says of a confirm that took the rooms of a dead hold anew.
 pub(crate) const RETAKEN: &str = "retaken";
 
-/// A hold becomes a stay. In the grace it is honoured; after its death `hold_expired`, or taken anew
-/// where the property says `retake` and rooms are free. A payment that cannot be used is owed back.
+/// A hold becomes a stay. In the grace it is honoured; after its death `hold_expired`, or taken
+/// anew where the property says `retake` and rooms are free. A payment that cannot be used
+/// is owed back.
 pub fn confirm(
     draft: &mut Draft,
     key: ReservationKey,

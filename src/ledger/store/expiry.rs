@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::decide::draft::ReservationKey;
 use crate::error::LedgerError;
 
-/// Dead holds of properties with how long they are dead, longest first. What could not be let go before waits for a
-/// person and keeps nobody from his turn.
+/// Dead holds of properties with how long they are dead, longest first. What could not be let go
+/// before waits for a person and keeps nobody from his turn.
 pub(crate) async fn dead_holds(
     conn: &mut PgConnection,
     properties: &BTreeSet<PropertyId>,
@@ -19,7 +19,7 @@ pub(crate) async fn dead_holds(
 ) -> Result<Vec<(ReservationKey, Duration)>, LedgerError> {
     let rows: Vec<(i64, Uuid, i64)> = sqlx::query_as(
         "select property_id, reservation_id,
-                (extract(epoch from ledger_now() - hold_dead_at) * 1000)::bigint
+                (extract(epoch from (select ledger_now()) - hold_dead_at) * 1000)::bigint
            from reservation
           where property_id = any($1) and status = 'held' and hold_dead_at <= (select ledger_now())
             and flags @> '{expiry_failed}' is false
