@@ -1,305 +1,213 @@
-//! Killed at random moments, ten times the daemon and ten times its Postgres: nothing that anybody
-//! was told is lost, nothing is counted twice, and when the world is quiet every channel shows what
-//! is free.
+//! Killed at random moments of the demo's day, ten times the daemon and ten times its Postgres:
+//! nothing that anybody was told is lost, nothing is counted twice, and when the world is quiet
+//! every channel shows what is free.
+//!
+//! Judged by the journals: of the fake channels (every reservation with what was acknowledged of
+//! it) and of the clients (every state of a reservation that the API acknowledged).
 
-use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+mod daemon;
+mod down;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use keyrack_commands::demo::client::Client;
-use keyrack_commands::demo::hotel::{self, ALPINEBITS, BOOKING_COM, Login, PROPERTY, TYPES, wish};
-use keyrack_commands::demo::stage::{Stage, until};
+use keyrack_commands::demo::client::{Acknowledged, Client};
+use keyrack_commands::demo::day;
+use keyrack_commands::demo::hotel::{PROPERTY, TYPES, wish};
+use keyrack_commands::demo::stage::Stage;
 use keyrack_commands::demo::tell::Teller;
-use keyrack_commands::demo::{audit, calm};
-use keyrack_embedded::temporary_state_dir;
+use keyrack_commands::demo::{self, audit, calm};
 use keyrack_model::stay::plus_days;
-use keyrack_sandbox::{Guests, Habits, Sandbox, Settings as SandboxSettings};
+use keyrack_sandbox::Sandbox;
+use rand::seq::SliceRandom as _;
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::PgPool;
 
-/// A daemon in a process of its own, on a private Postgres of its own.
-struct Daemon {
-    child: Child,
-    data_dir: PathBuf,
-    port: u16,
+use daemon::{Daemon, KEY};
+
+/// The demo's hotel, partly sold and live at both fake channels, under a daemon that can be killed.
+struct World {
+    daemon: Daemon,
+    sandbox: Sandbox,
+    stage: Arc<Stage>,
 }
 
-const KEY: &str = "kr_the-key-of-the-crash-test-0123456789abcdef";
-
-impl Daemon {
-    fn start(data_dir: PathBuf, port: u16) -> Self {
-        let child = Command::new(env!("CARGO_BIN_EXE_keyrack"))
-            .args([
-                "serve",
-                "--listen",
-                &format!("127.0.0.1:{port}"),
-                "--data-dir",
-            ])
-            .arg(&data_dir)
-            .env("KEYRACK_BOOTSTRAP_KEY", KEY)
-            .env_remove("DATABASE_URL")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the daemon starts");
+impl World {
+    async fn open(label: &str, seed: u64) -> Self {
+        let daemon = Daemon::start(label);
+        daemon.ready().await;
+        let sandbox = Sandbox::start(demo::channels(seed))
+            .await
+            .expect("the fake channels start");
+        let database = daemon.database().await;
+        let pool = PgPool::connect_with(database.options())
+            .await
+            .expect("a connection");
+        let client = Client::new(daemon.url(), KEY.to_owned(), PROPERTY).expect("a client");
+        let stage = Stage {
+            client: client.patient(PATIENCE),
+            booking_com: sandbox.booking_com(),
+            alpinebits: sandbox.alpinebits(),
+            teller: Teller::silent(),
+            today: demo::today(&pool).await.expect("a day"),
+        };
+        pool.close().await;
+        demo::open(&stage, &sandbox).await.expect("an open hotel");
         Self {
-            child,
-            data_dir,
-            port,
+            daemon,
+            sandbox,
+            stage: Arc::new(stage),
         }
     }
 
-    /// `kill -9`, and another one in its place.
-    fn killed(mut self) -> Self {
-        self.child.kill().expect("the daemon can be killed");
-        let status = self.child.wait().expect("the daemon is gone");
-        assert_eq!(
-            status.signal(),
-            Some(9),
-            "it was killed and did not fall by itself"
-        );
-        Self::start(self.data_dir.clone(), self.port)
-    }
-
-    /// `kill -9` of the postmaster; the daemon must bring it back.
-    fn postgres_killed(&self) {
-        let file = self.data_dir.join("postgres/data/postmaster.pid");
-        let Ok(text) = std::fs::read_to_string(file) else {
-            return;
-        };
-        let Some(pid) = text.lines().next() else {
-            return;
-        };
-        let _ = Command::new("kill").args(["-9", pid]).status();
-    }
-
-    fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
-    }
-
-    async fn ready(&self) {
-        // The client below speaks no TLS, and is built with it all the same.
-        keyrack_distribution::tls::use_ring();
-        let url = format!("{}/readyz", self.url());
-        until("the daemon is ready", || async {
-            let answer = reqwest::get(&url).await;
-            Ok(answer
-                .is_ok_and(|answer| answer.status().is_success())
-                .then_some(()))
-        })
-        .await
-        .expect("the daemon gets ready");
-    }
-
-    /// SIGTERM: it must end by itself within 15 s.
-    fn stopped(mut self) {
-        let _ = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
-            .status();
-        for _ in 0..150 {
-            if let Some(status) = self.child.try_wait().expect("the daemon can be asked") {
-                assert!(status.success(), "it ends cleanly on SIGTERM: {status}");
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        panic!("the daemon did not end within 15 s of SIGTERM");
+    /// Waits for calm; then everybody's journal is compared with the ledger, and every channel
+    /// with what is free; at last the ledger is proved.
+    async fn judge(self) {
+        let stage = &self.stage;
+        self.daemon.ready().await;
+        calm::calm(stage).await.expect("calm after the storm");
+        let audit = audit::audit(stage, None).await.expect("an audit");
+        assert!(audit.is_clean(), "{:#?}", audit.findings);
+        assert!(audit.nights >= 1_000, "{} nights", audit.nights);
+        let count = audit.reservations;
+        assert!(count >= 60, "only {count} reservations of the channels");
+        let known = stage.client.all("reservations?source=phone").await;
+        let count = compare(&stage.client.acknowledged(), &known.expect("a list"));
+        assert!(count >= 30, "only {count} reservations of the desk");
+        self.daemon.stopped_and_verified();
+        self.sandbox.stop().await;
     }
 }
 
-/// What the desk was told: ids of reservations under keys of its own.
-#[derive(Default)]
-struct Desk {
-    acknowledged: Vec<String>,
+/// Compares a client's journal with all that the ledger knows of its source: every reservation
+/// once, in the state that was acknowledged last. Says how many there are.
+fn compare(acknowledged: &[Acknowledged], known: &[Value]) -> usize {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let states: BTreeMap<String, String> = known
+        .iter()
+        .map(|one| (text(&one["id"]), text(&one["status"])))
+        .collect();
+    let made: BTreeSet<&String> = acknowledged
+        .iter()
+        .filter(|one| one.is_made)
+        .map(|one| &one.id)
+        .collect();
+    let lost: Vec<&&String> = made
+        .iter()
+        .filter(|id| !states.contains_key(**id))
+        .collect();
+    assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+    assert_eq!(known.len(), made.len(), "every booking exactly once");
+    let last: BTreeMap<&String, &String> = acknowledged
+        .iter()
+        .map(|one| (&one.id, &one.status))
+        .collect();
+    for (id, status) in last {
+        // Holds run out by themselves.
+        let is_so = states[id] == *status || *status == "held" && states[id] == "expired";
+        let is = &states[id];
+        assert!(is_so, "{id} was acknowledged as {status}, and is {is}");
+    }
+    made.len()
 }
 
-/// Books until told to stop; a booking whose answer was lost is asked again under the same key.
-async fn book_on(
-    client: Client,
-    today: jiff::civil::Date,
-    seed: u64,
-    stop: Arc<AtomicBool>,
-) -> Desk {
+/// A desk beside that of the day: books, and cancels some of it, until told to stop.
+async fn desk(stage: Arc<Stage>, seed: u64, stop: Arc<AtomicBool>) {
     let mut dice = SmallRng::seed_from_u64(seed);
-    let mut desk = Desk::default();
     while !stop.load(Ordering::Relaxed) {
         let t = &TYPES[dice.random_range(0..TYPES.len())];
-        let arrival = plus_days(today, dice.random_range(0..60));
+        let arrival = plus_days(stage.today, dice.random_range(0..60));
         let body = wish(t.code, arrival, dice.random_range(1..4), 1, "confirmed");
-        let key = uuid::Uuid::new_v4().to_string();
-        loop {
-            let said = client
-                .at_with_key(Method::POST, "reservations", Some(body.clone()), &key)
-                .await;
-            match said {
-                Ok(said) if said.status == 201 => {
-                    let id = said.body["id"].as_str().expect("an id").to_owned();
-                    desk.acknowledged.push(id);
-                    break;
-                }
-                Ok(said) if said.status == 409 && said.code() == "sold_out" => break,
-                Ok(said) => assert!(said.status >= 500, "{}: {}", said.status, said.body),
-                Err(_) => {}
+        let ask = stage.client.at(Method::POST, "reservations", Some(body));
+        let said = ask.await.expect("an answer in the end");
+        match (said.status, said.code()) {
+            (201, _) if dice.random_range(0..3) == 0 => {
+                let id = said.body["id"].as_str().expect("an id");
+                let path = format!("reservations/{id}/cancel");
+                let cancelled = stage.client.post(&path, json!({})).await;
+                cancelled.expect("it can be cancelled");
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            (201, _) | (409, "sold_out") => {}
+            other => panic!("{other:?}: {}", said.body),
         }
-        tokio::time::sleep(Duration::from_millis(dice.random_range(20..120))).await;
-    }
-    desk
-}
-
-/// Guests who book at both channels until told to stop.
-pub async fn guests_on(stage: Arc<Stage>, seed: u64, stop: Arc<AtomicBool>) {
-    let habits = |hotel: &str| Habits {
-        window_nights: 60,
-        hotel: Some(hotel.to_owned()),
-        ..Habits::default()
-    };
-    let mut booking = Guests::with_habits(&stage.booking_com, seed, habits(BOOKING_COM.hotel));
-    let mut portal = Guests::with_habits(&stage.alpinebits, seed + 1, habits(ALPINEBITS.hotel));
-    while !stop.load(Ordering::Relaxed) {
-        booking.step();
-        portal.step();
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::sleep(Duration::from_millis(dice.random_range(100..600))).await;
     }
 }
 
-/// A hotel that is live at both channels, with nothing left to tell.
-pub async fn open(stage: &Stage, sandbox: &Sandbox) {
-    hotel::open_channels(&stage.booking_com, &stage.alpinebits).expect("channels");
-    hotel::set_up(&stage.client, stage.today)
-        .await
-        .expect("a hotel");
-    let (user, secret) = stage.booking_com.credentials();
-    let login = Login {
-        endpoint: sandbox.url(),
-        user,
-        secret: secret.reveal().to_owned(),
-    };
-    hotel::connect(&stage.client, &BOOKING_COM, login)
-        .await
-        .expect("a connection");
-    let (user, secret) = stage.alpinebits.credentials();
-    let endpoint = format!("{}/alpinebits", sandbox.url());
-    let login = Login {
-        endpoint,
-        user,
-        secret: secret.reveal().to_owned(),
-    };
-    hotel::connect(&stage.client, &ALPINEBITS, login)
-        .await
-        .expect("a connection");
-    for (listing, _) in stage.listings() {
-        hotel::go_live(&stage.client, listing).await.expect("live");
+#[derive(Clone, Copy)]
+enum Victim {
+    Daemon,
+    Postgres,
+}
+
+/// Ten kills of each in random order, spread over the whole day: one in each of its scenes, the
+/// others anywhere, some while the last one is still being recovered from.
+async fn kills(daemon: &mut Daemon, stage: &Stage, seed: u64) {
+    let mut dice = SmallRng::seed_from_u64(seed);
+    let mut victims = [[Victim::Daemon; KILLS], [Victim::Postgres; KILLS]].concat();
+    victims.shuffle(&mut dice);
+    let begun = std::time::Instant::now();
+    let mut steps = day::SCENES.to_vec();
+    steps.resize_with(victims.len(), || dice.random_range(0..day::STEPS));
+    steps.sort_unstable();
+    for (victim, step) in victims.into_iter().zip(steps) {
+        while stage.teller.steps_done() < step {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(dice.random_range(0..1_500))).await;
+        eprintln!(
+            "T {:?} step {step} at {}",
+            begun.elapsed(),
+            stage.teller.steps_done()
+        );
+        match victim {
+            Victim::Daemon => {
+                daemon.kill();
+                daemon.start_again();
+            }
+            Victim::Postgres => daemon.kill_postgres().await,
+        }
+        if dice.random_range(0..4) > 0 {
+            daemon.ready().await;
+        }
     }
-    calm::calm(stage).await.expect("calm");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_kills_of_the_daemon_and_ten_of_postgres_lose_nothing_and_count_nothing_twice() {
-    let data_dir = temporary_state_dir("killed").expect("a folder");
-    let port = free_port();
-    let mut daemon = Daemon::start(data_dir.clone(), port);
-    daemon.ready().await;
-    let sandbox = Sandbox::start(SandboxSettings::default())
-        .await
-        .expect("a sandbox");
-    let stage = Arc::new(Stage {
-        client: Client::new(daemon.url(), KEY.to_owned(), PROPERTY).expect("a client"),
-        booking_com: sandbox.booking_com(),
-        alpinebits: sandbox.alpinebits(),
-        teller: Teller::silent(),
-        today: sandbox.clock().today(),
-    });
-    open(&stage, &sandbox).await;
+    let seed = seed();
+    let mut world = World::open("killed", seed).await;
+    let stage = Arc::clone(&world.stage);
     let stop = Arc::new(AtomicBool::new(false));
-    let guests = tokio::spawn(guests_on(Arc::clone(&stage), 7, Arc::clone(&stop)));
-    let desks: Vec<_> = (0..3)
-        .map(|n| {
-            tokio::spawn(book_on(
-                stage.client.clone(),
-                stage.today,
-                n,
-                Arc::clone(&stop),
-            ))
-        })
+    let desks: Vec<_> = (0..2)
+        .map(|n| tokio::spawn(desk(Arc::clone(&stage), seed + n, Arc::clone(&stop))))
         .collect();
-    let mut dice = SmallRng::seed_from_u64(42);
-    for round in 0..10 {
-        tokio::time::sleep(Duration::from_millis(dice.random_range(200..1_500))).await;
-        daemon = daemon.killed();
-        if round == 4 {
-            // Ten minutes down: guests go on booking what the channels still show.
-            sandbox.clock().advance(600_000);
-        }
-        daemon.ready().await;
-        tokio::time::sleep(Duration::from_millis(dice.random_range(200..1_500))).await;
-        daemon.postgres_killed();
-    }
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (day, ()) = tokio::join!(
+        day::live(&stage, seed),
+        kills(&mut world.daemon, &stage, seed),
+    );
+    eprintln!("T day over");
+    day.expect("the day is lived to its end");
     stop.store(true, Ordering::Relaxed);
-    guests.await.expect("the guests go home");
-    let mut acknowledged = Vec::new();
     for desk in desks {
-        acknowledged.extend(desk.await.expect("the desk closes").acknowledged);
+        desk.await.expect("the desk closes");
     }
-    daemon.ready().await;
-    calm::calm(&stage).await.expect("calm after the storm");
-    judge(&stage, &acknowledged).await;
-    daemon.stopped();
-    verify(&data_dir);
-    sandbox.stop().await;
-    let _ = std::fs::remove_dir_all(&data_dir);
+    let (daemon, postgres) = (world.daemon.kills, world.daemon.postgres_kills);
+    assert_eq!((daemon, postgres), (10, 10), "kills that happened");
+    world.judge().await;
 }
 
-async fn judge(stage: &Stage, acknowledged: &[String]) {
-    let audit = audit::audit(stage, None).await.expect("an audit");
-    assert!(audit.is_clean(), "{:#?}", audit.findings);
-    assert!(
-        audit.reservations >= 30,
-        "only {} reservations",
-        audit.reservations
-    );
-    let all = stage
-        .client
-        .all("reservations?source=phone")
-        .await
-        .expect("a list");
-    let known: Vec<&str> = all.iter().filter_map(|r| r["id"].as_str()).collect();
-    for id in acknowledged {
-        assert!(
-            known.contains(&id.as_str()),
-            "{id} was acknowledged and is lost"
-        );
-    }
-    assert_eq!(
-        known.len(),
-        acknowledged.len(),
-        "every booking of the desk exactly once"
-    );
-    assert!(!acknowledged.is_empty());
+/// Where the dice begin; another number in `KEYRACK_KILLED_SEED` kills at other moments.
+fn seed() -> u64 {
+    let set = std::env::var("KEYRACK_KILLED_SEED").ok();
+    set.map_or(42, |seed| seed.parse().expect("a number"))
 }
 
-fn verify(data_dir: &std::path::Path) {
-    let verified = Command::new(env!("CARGO_BIN_EXE_keyrack"))
-        .args(["verify", "--data-dir"])
-        .arg(data_dir)
-        .env_remove("DATABASE_URL")
-        .output()
-        .expect("verify runs");
-    let said = String::from_utf8_lossy(&verified.stdout).into_owned();
-    assert!(
-        verified.status.success() && said.contains("0 differences"),
-        "{said}"
-    );
-}
-
-/// A port that nobody listens on; between asking and using it somebody else might, which a retry
-/// of the start would show.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
-}
+/// Kills of each.
+const KILLS: usize = 10;
+/// The longest that a client asks the same again.
+const PATIENCE: Duration = Duration::from_secs(60);

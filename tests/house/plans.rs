@@ -3,14 +3,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use keyrack_commands::config::Config;
 use keyrack_commands::database::Database;
 use keyrack_commands::demo::client::Client;
-use keyrack_commands::demo::hotel::{PROPERTY, TYPES, wish};
+use keyrack_commands::demo::hotel::{ALPINEBITS, BOOKING_COM, PROPERTY, TYPES, wish};
 use keyrack_commands::demo::stage::Stage;
 use keyrack_commands::demo::tell::Teller;
-use keyrack_commands::demo::{audit, calm};
+use keyrack_commands::demo::{self, audit, calm};
 use keyrack_commands::startup::Application;
 use keyrack_distribution::seal::Seal;
 use keyrack_distribution::sealed;
@@ -18,13 +20,11 @@ use keyrack_embedded::{Server, Settings, temporary_state_dir};
 use keyrack_ledger::handle::MIGRATOR;
 use keyrack_ledger::keys::{self, Role};
 use keyrack_model::stay::plus_days;
-use keyrack_sandbox::{Sandbox, Settings as SandboxSettings};
+use keyrack_sandbox::{Guests, Habits, Sandbox, Settings as SandboxSettings};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
-
-use crate::killed;
 
 /// From so many rows on a table is large.
 const LARGE_ROWS: f32 = 5_000.0;
@@ -112,17 +112,13 @@ async fn work(options: sqlx::postgres::PgConnectOptions, seal: Seal) {
         teller: Teller::silent(),
         today: sandbox.clock().today(),
     });
-    killed::open(&stage, &sandbox).await;
-    let stopped = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let guests = tokio::spawn(killed::guests_on(
-        Arc::clone(&stage),
-        3,
-        Arc::clone(&stopped),
-    ));
+    demo::open(&stage, &sandbox).await.expect("an open hotel");
+    let stopped = Arc::new(AtomicBool::new(false));
+    let guests = tokio::spawn(guests_on(Arc::clone(&stage), 3, Arc::clone(&stopped)));
     for number in 0..12 {
         staff(&stage, number).await;
     }
-    stopped.store(true, std::sync::atomic::Ordering::Relaxed);
+    stopped.store(true, Ordering::Relaxed);
     guests.await.expect("the guests go home");
     calm::calm(&stage).await.expect("calm");
     let audit = audit::audit(&stage, None).await.expect("an audit");
@@ -131,6 +127,21 @@ async fn work(options: sqlx::postgres::PgConnectOptions, seal: Seal) {
     let ended = running.await.expect("the daemon does not panic");
     ended.expect("the daemon ends well");
     sandbox.stop().await;
+}
+
+/// Guests who book at both channels until told to stop.
+async fn guests_on(stage: Arc<Stage>, seed: u64, stop: Arc<AtomicBool>) {
+    let habits = |hotel: &str| Habits {
+        hotel: Some(hotel.to_owned()),
+        ..Habits::default()
+    };
+    let mut booking = Guests::with_habits(&stage.booking_com, seed, habits(BOOKING_COM.hotel));
+    let mut portal = Guests::with_habits(&stage.alpinebits, seed + 1, habits(ALPINEBITS.hotel));
+    while !stop.load(Ordering::Relaxed) {
+        booking.step();
+        portal.step();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
 
 /// A booking with all that may follow, and what staff look at.

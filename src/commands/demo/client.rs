@@ -1,17 +1,34 @@
-//! The demo's way to the daemon: over HTTP with a key, as anybody outside comes.
+//! The demo's way to the daemon: over HTTP with a key, as anybody outside comes, with a journal of
+//! what was acknowledged.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use keyrack_distribution::tls;
-use reqwest::{Method, RequestBuilder};
+use reqwest::Method;
 use serde_json::Value;
 
-/// A caller of the admin API.
+/// A caller of the admin API. Clones write into one journal.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
     url: String,
     key: String,
     property: String,
+    patience: Duration,
+    journal: Arc<Mutex<Vec<Acknowledged>>>,
+}
+
+/// A state of a reservation that the API said it had made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// The reservation's.
+    pub id: String,
+    /// `held`, `confirmed`, `cancelled` …
+    pub status: String,
+    /// It was made by this request, not changed.
+    pub is_made: bool,
 }
 
 /// What the API said: status and body.
@@ -46,13 +63,27 @@ impl Client {
             url,
             key,
             property: property.to_owned(),
+            patience: Duration::ZERO,
+            journal: Arc::default(),
         })
+    }
+
+    /// The same caller, who asks the same again under the same idempotency key for so long as
+    /// nobody answers, or the answer is a failure of the daemon's.
+    pub fn patient(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// What was acknowledged of reservations to this caller and its clones, in order.
+    pub fn acknowledged(&self) -> Vec<Acknowledged> {
+        let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.clone()
     }
 
     /// Calls a path below `/v1`.
     pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Result<Said> {
-        let request = self.http.request(method, format!("{}/v1/{path}", self.url));
-        self.send(request, body, &uuid::Uuid::new_v4().to_string())
+        let key = uuid::Uuid::new_v4().to_string();
+        self.send(method, &format!("{}/v1/{path}", self.url), body, &key)
             .await
     }
 
@@ -65,7 +96,7 @@ impl Client {
         key: &str,
     ) -> Result<Said> {
         let url = format!("{}/v1/properties/{}/{path}", self.url, self.property);
-        self.send(self.http.request(method, url), body, key).await
+        self.send(method, &url, body, key).await
     }
 
     /// Calls a path below the property.
@@ -109,17 +140,44 @@ impl Client {
         }
     }
 
+    /// Asks until there is an answer or the patience is at its end.
     async fn send(
         &self,
-        request: RequestBuilder,
+        method: Method,
+        url: &str,
         body: Option<Value>,
         idempotency_key: &str,
     ) -> Result<Said> {
-        let mut request = request
+        let begun = Instant::now();
+        loop {
+            let said = self
+                .ask(method.clone(), url, body.as_ref(), idempotency_key)
+                .await;
+            let is_answer = said.as_ref().is_ok_and(|said| said.status < 500);
+            if is_answer && method == Method::POST && url.contains("/reservations") {
+                self.note(said.as_ref().ok());
+            }
+            if is_answer || begun.elapsed() >= self.patience {
+                return said;
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        url: &str,
+        body: Option<&Value>,
+        idempotency_key: &str,
+    ) -> Result<Said> {
+        let mut request = self
+            .http
+            .request(method, url)
             .bearer_auth(&self.key)
             .header("Keyrack-Actor", "demo")
             .header("Idempotency-Key", idempotency_key);
-        if let Some(body) = &body {
+        if let Some(body) = body {
             request = request.json(body);
         }
         let answer = request.send().await.context("asking the daemon")?;
@@ -128,4 +186,25 @@ impl Client {
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
         Ok(Said { status, body })
     }
+
+    /// Writes down what was acknowledged of a reservation.
+    fn note(&self, said: Option<&Said>) {
+        let Some(said) = said.filter(|said| (200..300).contains(&said.status)) else {
+            return;
+        };
+        let (Some(id), Some(status)) = (said.body["id"].as_str(), said.body["status"].as_str())
+        else {
+            return;
+        };
+        let acknowledged = Acknowledged {
+            id: id.to_owned(),
+            status: status.to_owned(),
+            is_made: said.status == 201,
+        };
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.push(acknowledged);
+    }
 }
+
+/// Between two tries of the same.
+const AGAIN: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ pub mod audit;
 pub mod calm;
 pub mod client;
 mod closes;
-mod day;
+pub mod day;
 pub mod hotel;
 mod sabotage;
 pub mod stage;
@@ -80,15 +80,7 @@ pub async fn demo(arguments: &DemoArguments) -> Result<bool> {
     let ledger = application.ledger().clone();
     let stop = CancellationToken::new();
     let serving = tokio::spawn(application.run_until_stopped(stop.clone()));
-    let sandbox = Sandbox::start(SandboxSettings {
-        seed: arguments.seed,
-        booking_com: BookingComSettings {
-            recovery: true,
-            ..BookingComSettings::default()
-        },
-        ..SandboxSettings::default()
-    })
-    .await?;
+    let sandbox = Sandbox::start(channels(arguments.seed)).await?;
     let outcome = perform(arguments, &sandbox, &url, &key, &ledger, &pool).await;
     if !arguments.exit && outcome.is_ok() {
         say::line(&format!(
@@ -143,8 +135,20 @@ async fn perform(
     report(&stage, ledger).await
 }
 
-/// Sets the hotel up and goes live on both channels.
-async fn open(stage: &Stage, sandbox: &Sandbox) -> Result<()> {
+/// The fake channels as the demo has them.
+pub fn channels(seed: u64) -> SandboxSettings {
+    SandboxSettings {
+        seed,
+        booking_com: BookingComSettings {
+            recovery: true,
+            ..BookingComSettings::default()
+        },
+        ..SandboxSettings::default()
+    }
+}
+
+/// Sets the hotel up, partly sold, and goes live on both channels.
+pub async fn open(stage: &Stage, sandbox: &Sandbox) -> Result<()> {
     let teller = &stage.teller;
     hotel::open_channels(&stage.booking_com, &stage.alpinebits)?;
     hotel::set_up(&stage.client, stage.today).await?;
@@ -265,7 +269,7 @@ fn verdict(teller: &Teller, audit: &Audit) -> bool {
 }
 
 /// The hotel's business day by the database's clock, since everybody here lives by it.
-async fn today(pool: &PgPool) -> Result<Date> {
+pub async fn today(pool: &PgPool) -> Result<Date> {
     for _ in 0..100 {
         let read = sqlx::query_scalar::<_, jiff_sqlx::Date>(
             "select ((ledger_now() at time zone 'Europe/Rome') - interval '4 hours')::date",

@@ -60,6 +60,11 @@ impl Teller {
         self.bar.inc(1);
     }
 
+    /// Steps that are done.
+    pub fn steps_done(&self) -> u64 {
+        self.bar.position()
+    }
+
     /// The day is over.
     pub fn end(&self) {
         self.bar.finish_and_clear();
