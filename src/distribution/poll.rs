@@ -56,15 +56,20 @@ pub enum PollOutcome {
 /// Polls what is due until the engine stops.
 pub(crate) async fn run(distribution: Distribution) {
     let inner = &distribution.inner;
-    if let Err(error) = begin(&distribution).await {
-        tracing::error!(
-            error = &error as &dyn std::error::Error,
-            "polls are not planned yet"
-        );
-    }
+    let mut is_begun = false;
     let turns = Arc::new(Semaphore::new(inner.settings.polls_parallel_max.max(1)));
     let in_flight = InFlight::default();
     while !inner.cancel.is_cancelled() {
+        // The database may die in this very moment: what raises would wait a minute for a poll.
+        if !is_begun {
+            match begin(&distribution).await {
+                Ok(()) => is_begun = true,
+                Err(error) => tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "polls are not planned yet"
+                ),
+            }
+        }
         if let Err(error) = start_due(&distribution, &turns, &in_flight).await {
             tracing::error!(
                 error = &error as &dyn std::error::Error,

@@ -38,7 +38,7 @@ struct World {
 
 impl World {
     async fn open(label: &str, seed: u64) -> Self {
-        let daemon = Daemon::start(label);
+        let mut daemon = Daemon::start(label);
         daemon.ready().await;
         let sandbox = Sandbox::start(demo::channels(seed))
             .await
@@ -66,9 +66,9 @@ impl World {
 
     /// Waits for calm; then everybody's journal is compared with the ledger, and every channel
     /// with what is free; at last the ledger is proved.
-    async fn judge(self) {
-        let stage = &self.stage;
+    async fn judge(mut self) {
         self.daemon.ready().await;
+        let stage = &self.stage;
         calm::calm(stage).await.expect("calm after the storm");
         let audit = audit::audit(stage, None).await.expect("an audit");
         assert!(audit.is_clean(), "{:#?}", audit.findings);
@@ -150,7 +150,6 @@ async fn kills(daemon: &mut Daemon, stage: &Stage, seed: u64) {
     let mut dice = SmallRng::seed_from_u64(seed);
     let mut victims = [[Victim::Daemon; KILLS], [Victim::Postgres; KILLS]].concat();
     victims.shuffle(&mut dice);
-    let begun = std::time::Instant::now();
     let mut steps = day::SCENES.to_vec();
     steps.resize_with(victims.len(), || dice.random_range(0..day::STEPS));
     steps.sort_unstable();
@@ -159,11 +158,6 @@ async fn kills(daemon: &mut Daemon, stage: &Stage, seed: u64) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         tokio::time::sleep(Duration::from_millis(dice.random_range(0..1_500))).await;
-        eprintln!(
-            "T {:?} step {step} at {}",
-            begun.elapsed(),
-            stage.teller.steps_done()
-        );
         match victim {
             Victim::Daemon => {
                 daemon.kill();
@@ -190,7 +184,6 @@ async fn ten_kills_of_the_daemon_and_ten_of_postgres_lose_nothing_and_count_noth
         day::live(&stage, seed),
         kills(&mut world.daemon, &stage, seed),
     );
-    eprintln!("T day over");
     day.expect("the day is lived to its end");
     stop.store(true, Ordering::Relaxed);
     for desk in desks {

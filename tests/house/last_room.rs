@@ -1,16 +1,22 @@
-//! Fifty guests and one room, over HTTP: one of them gets it, whoever's daemon is asked.
+//! Fifty guests and one room, over HTTP: one of them gets it, whoever's daemon is asked. A hundred
+//! cancels, and it comes back once.
 
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use jiff::civil::Date;
 use keyrack_commands::demo::client::{Client, Said};
+use keyrack_ledger::catalog;
+use keyrack_ledger::command::By;
+use keyrack_model::reservation::{Guest, ReservationReport, ReservationRevision, RevisionKind};
 use keyrack_model::stay::plus_days;
+use keyrack_sandbox::Wish;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::app::TestApp;
+use crate::channel::{Stage, until};
 
 const ROUNDS: i32 = 200;
 const GUESTS: usize = 50;
@@ -137,4 +143,97 @@ async fn r13_fifty_guests_and_the_last_room_at_two_daemons_on_one_database() {
     assert_counted(&pool).await;
     pool.close().await;
     app.end().await;
+}
+
+/// A hundred cancels of one reservation of a channel at two daemons: every staff program gets the
+/// same answer to the letter, every report of the channel the same outcome, and the room comes back
+/// once.
+#[tokio::test(flavor = "multi_thread")]
+async fn r15_a_hundred_cancels_by_staff_and_channel_are_answered_alike() {
+    let app = TestApp::start().await;
+    let stage = Stage::live(&app, 2).await;
+    let staff = [app.caller("linde"), app.second_daemon("linde").await];
+    let (from, to) = (app.night(3), app.night(5));
+    let booking = &stage.booking;
+    let sold = booking
+        .channel
+        .sell(&Wish::one(booking.hotel, booking.room, from, to))
+        .expect("it shows a room");
+    let known = until(|| async {
+        let known = staff[0].all("reservations?source=channel").await;
+        known.expect("a list").first().cloned()
+    });
+    let known = known.await.expect("the ledger hears of it");
+    let cancel = format!(
+        "reservations/{}/cancel",
+        known["id"].as_str().expect("an id")
+    );
+    let fact = cancelled_there(&app, &sold.reference).await;
+    let by_staff = join_all((0..66).map(|n| {
+        let body = json!({"reason": "ill", "told_channel": true});
+        staff[n % 2].at(Method::POST, &cancel, Some(body))
+    }));
+    let by_channel = join_all((0..34).map(|_| {
+        let by = By {
+            actor: "account:booking".to_owned(),
+            request_id: None,
+        };
+        keyrack_ledger::reservations::record(&app.ledger, by, fact.clone())
+    }));
+    let (by_staff, by_channel) = tokio::join!(by_staff, by_channel);
+    let answers: Vec<(u16, Value)> = by_staff
+        .into_iter()
+        .map(|said| {
+            said.map(|said| (said.status, said.body))
+                .expect("an answer")
+        })
+        .collect();
+    assert_eq!(answers[0].0, 200, "{:#}", answers[0].1);
+    for answer in &answers {
+        assert_eq!(
+            *answer, answers[0],
+            "every answer is the same to the letter"
+        );
+    }
+    for receipt in by_channel {
+        let kept = receipt.expect("it is recorded").reservation;
+        let kept = kept.expect("of that reservation");
+        assert_eq!(json!(kept.number.to_string()), answers[0].1["number"]);
+        assert_eq!(json!(kept.version), answers[0].1["version"]);
+    }
+    assert_eq!(answers[0].1["status"], "cancelled");
+    assert_eq!(app.free("linde", from, to).await, [2, 2], "and not more");
+    app.end().await;
+    stage.sandbox.stop().await;
+}
+
+/// The channel's report that the guest of a reference does not come.
+async fn cancelled_there(app: &TestApp, reference: &str) -> ReservationRevision {
+    let property = catalog::property(&app.ledger, "linde").await;
+    let property = property.expect("an answer").expect("a property").id;
+    let accounts = catalog::accounts(&app.ledger, property).await;
+    let accounts = accounts.expect("accounts");
+    let account = accounts.iter().find(|row| row.account.code == "booking");
+    ReservationRevision {
+        property,
+        account: account.expect("an account").account.id,
+        rooms: Vec::new(),
+        report: ReservationReport {
+            hotel_code: None,
+            reference: reference.to_owned(),
+            kind: RevisionKind::Cancelled,
+            order: None,
+            booked_at: None,
+            rooms: Vec::new(),
+            guest: Guest::default(),
+            total: None,
+            commission: None,
+            payment_model: None,
+            remarks: Vec::new(),
+            is_quote: false,
+            acknowledge_as: None,
+        },
+        is_snapshot: true,
+        received_at: jiff::Timestamp::UNIX_EPOCH,
+    }
 }

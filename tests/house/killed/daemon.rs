@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use keyrack_commands::config::Config;
 use keyrack_commands::database::Database;
-use keyrack_commands::demo::stage::until;
 use keyrack_embedded::temporary_state_dir;
 use sqlx::PgPool;
 
@@ -23,6 +22,10 @@ pub struct Daemon {
     /// `kill -9` of a postmaster that was alive.
     pub postgres_kills: u32,
     last_postmaster: Option<String>,
+    /// Since this daemon was started.
+    postgres_was_killed: bool,
+    /// What its predecessors said.
+    log_bytes: usize,
 }
 
 /// Its admin key.
@@ -40,48 +43,70 @@ impl Daemon {
             kills: 0,
             postgres_kills: 0,
             last_postmaster: None,
+            postgres_was_killed: false,
+            log_bytes: 0,
         }
     }
 
     /// `kill -9`, and nobody in its place. Its Postgres notices and stops.
     pub fn kill(&mut self) {
-        self.child.kill().expect("the daemon can be killed");
-        let status = self.child.wait().expect("the daemon is gone");
-        let log = self.log();
-        assert_eq!(
-            status.signal(),
-            Some(9),
-            "it was killed and did not fall by itself: {}",
-            log.display()
-        );
+        loop {
+            self.child.kill().expect("the daemon can be killed");
+            let status = self.child.wait().expect("the daemon is gone");
+            if status.signal() == Some(9) {
+                break;
+            }
+            self.stand_up(status);
+        }
         self.kills += 1;
     }
 
     /// Another one in the place of one that was killed.
     pub fn start_again(&mut self) {
+        self.log_bytes = self.said().len();
+        self.postgres_was_killed = false;
         self.child = spawn(&self.data_dir, self.port);
+    }
+
+    fn stand_up_if_fallen(&mut self) {
+        if let Some(status) = self.child.try_wait().expect("the daemon can be asked") {
+            self.stand_up(status);
+        }
+    }
+
+    /// What supervises a daemon starts one again that could not start since its Postgres was killed
+    /// under it. One that had started may never fall.
+    fn stand_up(&mut self, status: ExitStatus) {
+        let log = self.said();
+        let said = &log[self.log_bytes..];
+        let is_excused = self.postgres_was_killed && !said.contains("Listening on");
+        assert!(is_excused, "it fell by itself, {status}: {said}");
+        self.start_again();
+    }
+
+    fn said(&self) -> String {
+        let log = std::fs::read(self.data_dir.join("daemon.log")).expect("what it said");
+        String::from_utf8_lossy(&log).into_owned()
     }
 
     /// `kill -9` of the postmaster, as soon as one lives that was not killed yet; the daemon must
     /// bring it back.
     pub async fn kill_postgres(&mut self) {
         let file = self.data_dir.join("postgres/data/postmaster.pid");
-        let last = self.last_postmaster.clone();
-        let killed = until("a postmaster can be killed", || async {
+        for _ in 0..LOOKS {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
             let pid = text.lines().next().unwrap_or_default().to_owned();
-            if pid.is_empty() || last.as_ref() == Some(&pid) {
-                return Ok(None);
-            }
             // The file of one that is gone names nobody who could be signalled.
-            let signalled = Command::new("kill")
-                .args(["-9", &pid])
-                .stderr(Stdio::null())
-                .status()?;
-            Ok(signalled.success().then_some(pid))
-        });
-        self.last_postmaster = Some(killed.await.expect("Postgres is brought back each time"));
-        self.postgres_kills += 1;
+            if !pid.is_empty() && self.last_postmaster.as_ref() != Some(&pid) && is_killed(&pid) {
+                self.last_postmaster = Some(pid);
+                self.postgres_kills += 1;
+                self.postgres_was_killed = true;
+                return;
+            }
+            self.stand_up_if_fallen();
+            tokio::time::sleep(LOOK).await;
+        }
+        panic!("Postgres is not brought back: {}", self.said());
     }
 
     /// What its addresses begin with.
@@ -89,25 +114,20 @@ impl Daemon {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Where what it said can be read.
-    pub fn log(&self) -> PathBuf {
-        self.data_dir.join("daemon.log")
-    }
-
     /// Waits until it says that it is ready.
-    pub async fn ready(&self) {
+    pub async fn ready(&mut self) {
         // The client below speaks no TLS, and is built with it all the same.
         keyrack_distribution::tls::use_ring();
         let url = format!("{}/readyz", self.url());
-        let ready = until("the daemon is ready", || async {
+        for _ in 0..LOOKS {
             let answer = reqwest::get(&url).await;
-            Ok(answer
-                .is_ok_and(|answer| answer.status().is_success())
-                .then_some(()))
-        })
-        .await;
-        let log = self.log();
-        assert!(ready.is_ok(), "it does not get ready: {}", log.display());
+            if answer.is_ok_and(|answer| answer.status().is_success()) {
+                return;
+            }
+            self.stand_up_if_fallen();
+            tokio::time::sleep(LOOK).await;
+        }
+        panic!("it does not get ready: {}", self.said());
     }
 
     /// Its database: that of the running daemon, or started for the moment where none runs.
@@ -181,6 +201,8 @@ fn spawn(data_dir: &std::path::Path, port: u16) -> Child {
         .arg("--data-dir")
         .arg(data_dir)
         .env("KEYRACK_BOOTSTRAP_KEY", KEY)
+        // What was in flight at a kill is told once more a minute later; a story has not so long.
+        .env("KEYRACK__DISTRIBUTION__PUSH_ECHO_SECONDS", "10")
         .env_remove("DATABASE_URL")
         .stdout(log.try_clone().expect("the same file"))
         .stderr(log)
@@ -194,3 +216,15 @@ fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }
+
+fn is_killed(pid: &str) -> bool {
+    let kill = Command::new("kill")
+        .args(["-9", pid])
+        .stderr(Stdio::null())
+        .status();
+    kill.is_ok_and(|status| status.success())
+}
+
+/// A minute of looks, for what must happen after a kill.
+const LOOKS: u32 = 1_200;
+const LOOK: Duration = Duration::from_millis(50);

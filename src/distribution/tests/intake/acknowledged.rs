@@ -1,9 +1,13 @@
 //! The word given to a channel: after the commit, once, and an alarm while it is not taken.
 
+use futures_util::future::join_all;
 use keyrack_distribution::poll::PollOutcome;
 use keyrack_distribution::timetable;
+use keyrack_ledger::command::{Asked, Command};
+use keyrack_model::id::ReservationId;
+use keyrack_model::reservation::Status;
 
-use crate::desk::{Desk, booking, but, message};
+use crate::desk::{Desk, booking, but, by, message};
 use crate::portal::Fault;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -156,4 +160,40 @@ async fn r21_a_cancel_that_says_nothing_but_the_reference_frees_the_nights() {
     assert!(outcome.recorded.is_empty() && outcome.faults.len() == 1);
     let (kind, text) = &desk.notices().await[0];
     assert!(kind == "faulty" && text.contains("R9"), "{kind}: {text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r15_a_hundred_cancels_from_desk_and_channel_are_answered_alike() {
+    let desk = Desk::open().await;
+    desk.take(&message(&[booking("R1")])).await;
+    let cancel = message(&[serde_json::json!({"ref": "R1", "kind": "cancel", "order": 2})]);
+    let id = sqlx::query_scalar("select reservation_id from reservation")
+        .fetch_one(&desk.pool)
+        .await
+        .unwrap();
+    let staff = || {
+        let cancel = Command::Cancel {
+            reservation: ReservationId(id),
+            reason: None,
+            told_channel: true,
+            version: None,
+        };
+        desk.ledger
+            .ask(Asked::new(desk.property, by().into(), cancel))
+    };
+    let (said, told) = tokio::join!(
+        join_all((0..50).map(|_| staff())),
+        join_all((0..50).map(|_| desk.take(&cancel))),
+    );
+    let said: Vec<_> = said
+        .into_iter()
+        .map(|said| said.unwrap().unwrap().reservation.unwrap())
+        .collect();
+    assert_eq!(said[0].status, Status::Cancelled);
+    assert!(said.iter().all(|one| *one == said[0]), "{said:#?}");
+    assert_eq!(told[0].recorded.len(), 1, "{:?}", told[0]);
+    for outcome in &told {
+        assert_eq!(outcome.receipts, told[0].receipts);
+    }
+    assert_eq!(desk.sold().await, [0, 0, 0]);
 }

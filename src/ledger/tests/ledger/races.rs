@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use keyrack_ledger::command::{Command, HoldEnd};
+use keyrack_ledger::command::{Command, HoldEnd, Receipt};
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::handle::Ledger;
 use keyrack_model::reservation::{RevisionKind, Status};
@@ -81,19 +81,35 @@ async fn r15_a_hundred_cancels_from_desk_and_channel_free_the_rooms_once() {
         let (hotel, second) = (Arc::clone(&hotel), second.clone());
         tokio::spawn(async move {
             match n % 3 {
-                0 => hotel
-                    .record(report("R1", RevisionKind::Cancelled, 0, 0))
-                    .await
-                    .reservation
-                    .unwrap(),
-                1 => reservation(hotel.ask(cancel(fact.id)).await),
-                _ => reservation(ask(&second, hotel.property, cancel(fact.id)).await.unwrap()),
+                0 => {
+                    hotel
+                        .record(report("R1", RevisionKind::Cancelled, 0, 0))
+                        .await
+                }
+                1 => hotel.ask(cancel(fact.id)).await.unwrap(),
+                _ => {
+                    let asked = ask(&second, hotel.property, cancel(fact.id)).await;
+                    asked.unwrap().unwrap()
+                }
             }
         })
     });
-    for done in join_all(tasks).await {
-        assert_eq!(done.unwrap().status, Status::Cancelled);
+    let receipts = join_all(tasks).await;
+    let receipts: Vec<Receipt> = receipts.into_iter().map(|done| done.unwrap()).collect();
+    let one = receipts[0].reservation.clone().unwrap();
+    assert_eq!(one.status, Status::Cancelled);
+    for (n, receipt) in receipts.iter().enumerate() {
+        assert_eq!(receipt.reservation.as_ref(), Some(&one), "answer {n}");
+        // A channel that says it again is told the same by the same reservation.
+        let is_channel = n % 3 == 0;
+        let did = receipt.did.as_str();
+        assert!(
+            did == "cancelled" || is_channel && did == "repeated",
+            "{did}"
+        );
     }
+    let moved = receipts.iter().filter(|receipt| !receipt.nights.is_empty());
+    assert_eq!(moved.count(), 1, "one of them gave the rooms back");
     assert_eq!(hotel.night(0).await.sold, 1);
     let entries = "select count(*) from ledger_entry where kind = 'cancelled'";
     assert_eq!(hotel.count(entries).await, 1);
