@@ -7,8 +7,8 @@ use keyrack_sandbox::Journal;
 
 use super::stage::Stage;
 
-/// How long the world may take to come to rest: a turn at a channel that nobody gave back runs out in
-/// 15 s, and what was in flight then is told once more a minute later.
+/// How long the world may take to come to rest: a turn at a channel that nobody gave back runs out
+/// in 15 s, and what was in flight then is told once more a minute later.
 const PATIENCE: Duration = Duration::from_secs(150);
 /// How long it must stay at rest to count as quiet.
 const REST: Duration = Duration::from_millis(1_500);

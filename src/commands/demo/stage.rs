@@ -22,8 +22,8 @@ pub struct Stage {
     pub today: Date,
 }
 
-/// How long a scene waits for what must happen: a killed daemon's turn at a channel is held for 15 s,
-/// and the next one may be killed as well.
+/// How long a scene waits for what must happen: a killed daemon's turn at a channel is held for
+/// 15 s, and the next one may be killed as well.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Stage {

@@ -1,5 +1,6 @@
-//! Ten minutes down: the daemon is killed and nobody starts it, while guests go on booking, changing
-//! and cancelling by what the channels still show. Then it is started, and asks before it tells.
+//! Ten minutes down: the daemon is killed and nobody starts it, while guests go on booking,
+//! changing and cancelling by what the channels still show. Then it is started, and nothing rises
+//! before it has asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use keyrack_model::stay::plus_days;
 use keyrack_sandbox::{Cause, Event, Guests, Habits, Journal, What};
 use serde_json::Value;
 
-use super::{World, desk, seed};
+use crate::killed::world::{World, desk, seed};
 
 /// How the ten minutes pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
