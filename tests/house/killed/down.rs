@@ -75,7 +75,7 @@ async fn ten_minutes_down(label: &str, time: Time) {
     // The guests go home. Told is what was marked before the last look, and what that made known.
     let quiet = "what the polls brought is told";
     let told = until(quiet, || async { Ok(is_told(&stage).await?.then_some(())) }).await;
-    told.expect("it is told");
+    assert!(told.is_ok(), "untold: {:#?}", accounts(&stage).await);
     let above = above_the_truth(&stage).await;
     assert!(above.is_empty(), "shown above what is free: {above:#?}");
     for ((listing, channel), unheard) in stage.listings().into_iter().zip(&unheard) {
