@@ -38,6 +38,7 @@ async fn kills(daemon: &mut Daemon, stage: &Stage, seed: u64) {
     steps.sort_unstable();
     for (victim, step) in victims.into_iter().zip(steps) {
         while stage.teller.steps_done() < step {
+            daemon.stand_up_if_fallen();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         tokio::time::sleep(Duration::from_millis(dice.random_range(0..1_500))).await;
@@ -52,6 +53,7 @@ async fn kills(daemon: &mut Daemon, stage: &Stage, seed: u64) {
             daemon.ready().await;
         }
     }
+    daemon.ready().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,11 +65,11 @@ async fn ten_kills_of_the_daemon_and_ten_of_postgres_lose_nothing_and_count_noth
     let desks: Vec<_> = (0..2)
         .map(|n| tokio::spawn(desk(Arc::clone(&stage), seed + n, Arc::clone(&stop))))
         .collect();
-    let (day, ()) = tokio::join!(
-        day::live(&stage, seed),
-        kills(&mut world.daemon, &stage, seed),
-    );
-    day.expect("the day is lived to its end");
+    let day = async {
+        let lived = day::live(&stage, seed).await;
+        lived.expect("the day is lived to its end");
+    };
+    tokio::join!(day, kills(&mut world.daemon, &stage, seed));
     stop.store(true, Ordering::Relaxed);
     for desk in desks {
         desk.await.expect("the desk closes");

@@ -68,14 +68,14 @@ impl Daemon {
         self.child = spawn(&self.data_dir, self.port);
     }
 
-    fn stand_up_if_fallen(&mut self) {
+    /// What supervises a daemon starts one again that could not start since its Postgres was killed
+    /// under it. One that had started may never fall.
+    pub fn stand_up_if_fallen(&mut self) {
         if let Some(status) = self.child.try_wait().expect("the daemon can be asked") {
             self.stand_up(status);
         }
     }
 
-    /// What supervises a daemon starts one again that could not start since its Postgres was killed
-    /// under it. One that had started may never fall.
     fn stand_up(&mut self, status: ExitStatus) {
         let log = self.said();
         let said = &log[self.log_bytes..];
