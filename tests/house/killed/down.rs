@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use keyrack_commands::demo::hotel::{ALPINEBITS, BOOKING_COM, NIGHTS, TYPES};
+use keyrack_commands::demo::calm;
+use keyrack_commands::demo::hotel::{ALPINEBITS, BOOKING_COM, NIGHTS, TYPES, book};
 use keyrack_commands::demo::stage::{Stage, shown, until};
 use keyrack_model::stay::plus_days;
-use keyrack_sandbox::{Cause, Event, Guests, Habits, Journal, What};
-use serde_json::Value;
+use keyrack_sandbox::{Cause, Event, Faults, Guests, Habits, Journal, Latency, What};
+use serde_json::{Value, json};
 
 use crate::killed::world::{World, desk, seed};
 
@@ -41,7 +42,9 @@ async fn ten_minutes_down(label: &str, time: Time) {
     let mut world = World::open(label, seed()).await;
     let stage = Arc::clone(&world.stage);
     let mut guests = Everybody::at(&stage);
-    // It is killed amid the traffic, with changes that nobody was told yet.
+    let given_back = sold_for_a_while(&stage).await;
+    // It is killed amid the traffic, with changes that nobody was told yet: those that raise wait
+    // for a poll, and the channels are slow to be asked.
     let stop = Arc::new(AtomicBool::new(false));
     let busy = tokio::spawn(desk(Arc::clone(&stage), seed(), Arc::clone(&stop)));
     for _ in 0..15 {
@@ -50,6 +53,12 @@ async fn ten_minutes_down(label: &str, time: Time) {
     }
     stop.store(true, Ordering::Relaxed);
     busy.await.expect("the desk closes");
+    slow_to_be_asked(&stage, 500);
+    for id in given_back {
+        let path = format!("reservations/{id}/cancel");
+        let cancelled = stage.client.post(&path, json!({})).await;
+        cancelled.expect("it can be cancelled");
+    }
     guests.step();
     world.daemon.kill();
     guests.count = Count::default();
@@ -72,6 +81,7 @@ async fn ten_minutes_down(label: &str, time: Time) {
         guests.step();
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    slow_to_be_asked(&stage, 0);
     // The guests go home. Told is what was marked before the last look, and what that made known.
     let quiet = "what the polls brought is told";
     let told = until(quiet, || async { Ok(is_told(&stage).await?.then_some(())) }).await;
@@ -84,6 +94,30 @@ async fn ten_minutes_down(label: &str, time: Time) {
         assert!(rises.is_empty(), "{account} rose unheard: {rises:#?}");
     }
     world.judge().await;
+}
+
+/// Sells a double room at the desk on each of many quiet nights, and waits until that was told.
+async fn sold_for_a_while(stage: &Stage) -> Vec<String> {
+    let mut ids = Vec::new();
+    for offset in 70..90 {
+        let arrival = plus_days(stage.today, offset);
+        let booked = book(&stage.client, TYPES[1].code, arrival, 1, 1).await;
+        let booked = booked.expect("it is free");
+        ids.push(booked["id"].as_str().expect("an id").to_owned());
+    }
+    calm::calm(stage).await.expect("it is told");
+    ids
+}
+
+/// Channels that take so long to say what they sold, and are told as quickly as ever.
+fn slow_to_be_asked(stage: &Stage, ms: u32) {
+    for (_, channel) in stage.listings() {
+        channel.set_faults(Faults {
+            latency: Latency::fixed(ms),
+            only: vec!["OTA_HotelRes".to_owned(), "GuestRequests".to_owned()],
+            ..Faults::default()
+        });
+    }
 }
 
 /// Guests of both channels.
