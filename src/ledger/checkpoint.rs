@@ -20,6 +20,9 @@ use crate::store::{checkpoint as store, connection, property};
 /// Nights so many days before the business day are closed: hardly anything comes to them.
 pub const CLOSED_AFTER_DAYS: i32 = 7;
 
+/// What comes later than that to a closed night has the whole history of the property read, once.
+const BEGINNINGS_KEPT_DAYS: i32 = 60;
+
 /// Proves the closed nights of a property that have no checkpoint or have changed since, and writes
 /// down those that could be proved; says how many. Proof and writing are one transaction with one
 /// picture of the ledger. Where two do it at once, one of them does nothing.
@@ -83,6 +86,8 @@ async fn prove_and_write(
         .map(|night| (RoomTypeId(night.room_type_id), night.stay_date.to_jiff()))
         .collect();
     let written = store::write(&mut tx, id, end, &left_out).await?;
+    store::begin(&mut tx, id).await?;
+    store::forget_beginnings(&mut tx, id, end, BEGINNINGS_KEPT_DAYS).await?;
     connection::commit(tx).await?;
     Ok(written)
 }

@@ -9,7 +9,12 @@ const WARN_SECONDS: i64 = 2;
 /// From here no holds.
 const REFUSE_SECONDS: i64 = 30;
 
-/// Measures the distance; a failure where holds would end at times that nobody here understands.
+/// From here nothing: command ids begin with their instant, and what was written lately is found by
+/// them.
+const REFUSE_ALL_SECONDS: i64 = 24 * 3_600;
+
+/// Measures the distance; a failure where holds would end at times that nobody here understands, or
+/// where entries would stand in the wrong place.
 pub(super) fn check(wall: Timestamp, makes_holds: bool) -> Result<(), LedgerError> {
     #[expect(
         clippy::disallowed_methods,
@@ -22,7 +27,7 @@ pub(super) fn check(wall: Timestamp, makes_holds: bool) -> Result<(), LedgerErro
             .set(f64::from(i32::try_from(seconds).unwrap_or(i32::MAX)));
         tracing::warn!(seconds, "this process's clock is away from the database's");
     }
-    if seconds >= REFUSE_SECONDS && makes_holds {
+    if seconds >= REFUSE_ALL_SECONDS || (seconds >= REFUSE_SECONDS && makes_holds) {
         return Err(LedgerError::ClockDrift(seconds));
     }
     Ok(())

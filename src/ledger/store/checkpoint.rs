@@ -1,4 +1,5 @@
-//! Closed nights as they were proved: `night_checkpoint`.
+//! Closed nights as they were proved, and where the entries of the others begin: `night_checkpoint`,
+//! `entry_beginning`.
 
 use std::collections::BTreeSet;
 
@@ -45,4 +46,34 @@ pub(crate) async fn write(
         .await
         .map_err(LedgerError::while_doing("writing checkpoints"))?;
     Ok(done.rows_affected())
+}
+
+/// Forgets where the entries of nights began so many days before a day.
+pub(crate) async fn forget_beginnings(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    end: StayDate,
+    days: i32,
+) -> Result<(), LedgerError> {
+    sqlx::query("delete from entry_beginning where property_id = $1 and night < $2::date - $3")
+        .bind(property.0)
+        .bind(Date::from(end))
+        .bind(days)
+        .execute(conn)
+        .await
+        .map_err(LedgerError::while_doing("forgetting where entries began"))?;
+    Ok(())
+}
+
+/// Writes down where the entries begin that the nights without a checkpoint need.
+pub(crate) async fn begin(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<(), LedgerError> {
+    sqlx::query(include_str!("sql/entry_beginning.sql"))
+        .bind(property.0)
+        .execute(conn)
+        .await
+        .map_err(LedgerError::while_doing("looking for the first open entry"))?;
+    Ok(())
 }

@@ -20,7 +20,7 @@ pub(crate) struct Lines<'a> {
     pub moved: &'a [Move],
 }
 
-/// Writes the lines of one command, at the database's clock.
+/// Writes the lines of one command, at the database's clock: its id begins with that instant too.
 pub(crate) async fn insert(conn: &mut PgConnection, lines: &Lines<'_>) -> Result<(), LedgerError> {
     let moved = if lines.moved.is_empty() {
         vec![None]
@@ -43,14 +43,16 @@ pub(crate) async fn insert(conn: &mut PgConnection, lines: &Lines<'_>) -> Result
         "insert into ledger_entry (property_id, command_id, line, reservation_id, version, kind,
                                    room_type_id, night_from, night_until, quantity, from_pool,
                                    to_pool, actor, request_id, reason, at)
-         select $1, $2, m.line - 1, $3, $4, $5, m.room_type_id, m.night_from, m.night_until,
-                coalesce(m.quantity, 0), m.from_pool, m.to_pool, $6, $7, $8, ledger_now()
-         from unnest($9::bigint[], $10::date[], $11::date[], $12::bigint[], $13::text[],
-                     $14::text[]) with ordinality
+         select $1, c.command_id, m.line - 1, $2, $3, $4, m.room_type_id, m.night_from,
+                m.night_until, coalesce(m.quantity, 0), m.from_pool, m.to_pool, $5, $6, $7,
+                ledger_now()
+         from (select ledger_command_id(clock_timestamp(),
+                                        substring(uuid_send($14) from 7)) as command_id) c,
+              unnest($8::bigint[], $9::date[], $10::date[], $11::bigint[], $12::text[],
+                     $13::text[]) with ordinality
               as m (room_type_id, night_from, night_until, quantity, from_pool, to_pool, line)",
     )
     .bind(lines.property.0)
-    .bind(Uuid::now_v7())
     .bind(lines.reservation.map(|(id, _)| id.0))
     .bind(lines.reservation.map(|(_, version)| version))
     .bind(lines.kind)
@@ -63,6 +65,7 @@ pub(crate) async fn insert(conn: &mut PgConnection, lines: &Lines<'_>) -> Result
     .bind(each(|moved| i64::from(moved.quantity)))
     .bind(pool(|moved| moved.from.as_str()))
     .bind(pool(|moved| moved.to.as_str()))
+    .bind(Uuid::now_v7())
     .execute(conn)
     .await
     .map_err(LedgerError::while_doing("writing entries"))?;

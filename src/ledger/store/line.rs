@@ -57,6 +57,7 @@ pub(crate) async fn of_night(
          from ledger_entry e join room_type t using (property_id, room_type_id)
          where e.property_id = $1 and e.room_type_id = $2
            and e.night_from <= $3 and e.night_until > $3
+           and e.command_id >= (select ledger_beginning($1, $3))
          order by e.seq",
     )
     .bind(property.0)
