@@ -20,7 +20,7 @@ pub(crate) mod figures;
 pub(crate) mod write;
 
 pub(crate) use element::Element;
-use element::{Attribute, Message, Piece};
+use element::{Attribute, Message, Piece, Place};
 use fault::XmlFault;
 
 /// The largest message that is read; a poll of 200 reservations is a tenth of it.
@@ -48,11 +48,7 @@ pub(crate) struct Document {
 impl Document {
     /// The piece as it was written, for a fault; at most 500 characters.
     pub(crate) fn raw(&self, element: &Element) -> String {
-        let piece = self
-            .message
-            .text
-            .get(element.span.clone())
-            .unwrap_or_default();
+        let piece = element.span.read(&self.message.text);
         piece.chars().take(500).collect()
     }
 }
@@ -141,7 +137,7 @@ impl Tree {
                     .open
                     .pop()
                     .ok_or_else(|| XmlFault::of("an element ends that never began"))?;
-                element.span.end = span.end;
+                element.span = element.span.until(span.end);
                 self.place(element)?;
             }
             Event::Text(text) => self.append(text.xml10_content())?,
@@ -169,12 +165,12 @@ impl Tree {
         let name = start.name();
         let name = local(name.as_ref());
         Ok(Element {
-            name: Piece::of(&self.message.text, Cow::Borrowed(name)),
+            name: Place::within(&self.message.text, name).unwrap_or_default(),
             attributes: attributes(&self.message.text, start, &mut self.attributes)?,
             message: Rc::clone(&self.message),
             text: Piece::default(),
             children: Vec::new(),
-            span,
+            span: Place::of(span),
         })
     }
 
@@ -244,7 +240,7 @@ fn attributes(
     text: &str,
     start: &BytesStart<'_>,
     all: &mut Vec<Attribute>,
-) -> Result<Range<usize>, XmlFault> {
+) -> Result<Place, XmlFault> {
     let first = all.len();
     // The reader's own check for repeated names takes quadratic time; ours is bounded by count.
     for attribute in start.attributes().with_checks(false) {
@@ -266,17 +262,17 @@ fn attributes(
         let name = local(name);
         if all[first..]
             .iter()
-            .any(|(known, _)| known.within(text) == name)
+            .any(|(known, _)| known.read(text) == name)
         {
             return Err(XmlFault::of(format!("attribute {name} stands twice")));
         }
         let value = attribute
             .normalized_value(XmlVersion::Implicit1_0)
             .map_err(|fault| malformed(&fault, 0))?;
-        let name = Piece::of(text, Cow::Borrowed(name));
+        let name = Place::within(text, name).unwrap_or_default();
         all.push((name, Piece::of(text, value)));
     }
-    Ok(first..all.len())
+    Ok(Place::of(first..all.len()))
 }
 
 /// What `&…;` stands for; only the five of XML and characters by number.

@@ -6,17 +6,60 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+/// Where something stands in a message's text.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Place {
+    from: u32,
+    to: u32,
+}
+
+impl Place {
+    /// The place of a range; what lies beyond 4 GiB is nowhere.
+    pub(super) fn of(range: Range<usize>) -> Self {
+        let narrow = |at: usize| u32::try_from(at).unwrap_or(0);
+        Self {
+            from: narrow(range.start),
+            to: narrow(range.end),
+        }
+    }
+
+    /// Where `part` stands in `text`, if it is a slice of it.
+    pub(super) fn within(text: &str, part: &str) -> Option<Self> {
+        let from = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+        let to = from.checked_add(part.len())?;
+        text.get(from..to).map(|_| Self::of(from..to))
+    }
+
+    /// With another end.
+    pub(super) fn until(self, to: usize) -> Self {
+        Self {
+            to: Self::of(0..to).to,
+            ..self
+        }
+    }
+
+    /// What stands there.
+    pub(super) fn read(self, text: &str) -> &str {
+        text.get(self.range()).unwrap_or_default()
+    }
+
+    pub(super) fn range(self) -> Range<usize> {
+        let wide = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
+        wide(self.from)..wide(self.to)
+    }
+}
+
 /// A piece of a message's text.
 pub(super) enum Piece {
     /// As it stands there.
-    There(Range<u32>),
+    There(Place),
     /// Decoded, or put together.
     Own(String),
 }
 
 impl Default for Piece {
     fn default() -> Self {
-        Self::There(0..0)
+        Self::There(Place::default())
     }
 }
 
@@ -25,7 +68,7 @@ impl Piece {
     pub(super) fn of(text: &str, part: Cow<'_, str>) -> Self {
         match part {
             Cow::Borrowed(part) => {
-                place(text, part).map_or_else(|| Self::Own(part.into()), Self::There)
+                Place::within(text, part).map_or_else(|| Self::Own(part.into()), Self::There)
             }
             Cow::Owned(part) => Self::Own(part),
         }
@@ -33,7 +76,7 @@ impl Piece {
 
     pub(super) fn within<'a>(&'a self, text: &'a str) -> &'a str {
         match self {
-            Self::There(place) => text.get(whole(place)).unwrap_or_default(),
+            Self::There(place) => place.read(text),
             Self::Own(own) => own,
         }
     }
@@ -42,23 +85,10 @@ impl Piece {
     pub(super) fn append(&mut self, text: &str, more: Cow<'_, str>) {
         match self {
             Self::Own(own) => own.push_str(&more),
-            Self::There(place) if place.start == place.end => *self = Self::of(text, more),
+            Self::There(place) if place.range().is_empty() => *self = Self::of(text, more),
             Self::There(_) => *self = Self::Own(self.within(text).to_owned() + &more),
         }
     }
-}
-
-/// Where `part` stands in `text`, if it is a slice of it.
-fn place(text: &str, part: &str) -> Option<Range<u32>> {
-    let from = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
-    let to = from.checked_add(part.len())?;
-    let range = u32::try_from(from).ok()?..u32::try_from(to).ok()?;
-    text.get(from..to).map(|_| range)
-}
-
-fn whole(range: &Range<u32>) -> Range<usize> {
-    let wide = |place: u32| usize::try_from(place).unwrap_or(usize::MAX);
-    wide(range.start)..wide(range.end)
 }
 
 /// What all elements of a message share.
@@ -69,31 +99,31 @@ pub(super) struct Message {
 }
 
 /// Local name and value.
-pub(super) type Attribute = (Piece, Piece);
+pub(super) type Attribute = (Place, Piece);
 
 /// An element. Guests' data is in here: it has no `Debug`.
 pub(crate) struct Element {
     pub(super) message: Rc<Message>,
-    pub(super) name: Piece,
+    pub(super) name: Place,
     /// Which of the message's attributes are its own.
-    pub(super) attributes: Range<usize>,
+    pub(super) attributes: Place,
     pub(super) text: Piece,
     pub(super) children: Vec<Element>,
-    pub(super) span: Range<usize>,
+    pub(super) span: Place,
 }
 
 impl Element {
     /// Local name.
     pub(crate) fn name(&self) -> &str {
-        self.name.within(&self.message.text)
+        self.name.read(&self.message.text)
     }
 
     /// An attribute by its local name, without white space around it; `None` where it is empty.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         let text = &self.message.text;
         let all = self.message.attributes.get()?;
-        let own = all.get(self.attributes.clone())?;
-        let (_, value) = own.iter().find(|(known, _)| known.within(text) == name)?;
+        let own = all.get(self.attributes.range())?;
+        let (_, value) = own.iter().find(|(known, _)| known.read(text) == name)?;
         let value = value.within(text).trim();
         (!value.is_empty()).then_some(value)
     }
