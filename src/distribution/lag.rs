@@ -42,7 +42,11 @@ impl Lagging {
 }
 
 /// Measures the accounts that were told something, as gauges.
-pub(crate) async fn gauge(distribution: &Distribution) -> Result<(), DistributionError> {
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn gauge(distribution: &Distribution) -> Result<(), DistributionError> {
     let inner = &distribution.inner;
     for (account, (property, code)) in inner.lagging.take(ACCOUNTS_AT_ONCE) {
         let before = PropertyId(property.0.saturating_sub(1));

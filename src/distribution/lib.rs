@@ -16,7 +16,7 @@ pub mod feed;
 pub mod handle;
 pub mod inbox;
 pub mod intake;
-mod lag;
+pub mod lag;
 mod lease;
 mod limit;
 pub mod messages;

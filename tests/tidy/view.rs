@@ -92,8 +92,8 @@ const WITHOUT_ANYWHERE: [&str; 2] = ["model", "embedded"];
 
 /// What any floor's tests may have on top. The roof's see the whole house.
 const FOR_TESTS: &str = "anyhow axum futures-util http-body-util insta keyrack-embedded \
-                         keyrack-strangers oas3 proptest rand reqwest rustls serde_json sqlx \
-                         tokio toml tower uuid";
+                         keyrack-strangers metrics-exporter-prometheus oas3 proptest rand \
+                         reqwest rustls serde_json sqlx tokio toml tower uuid";
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let manifests = tree

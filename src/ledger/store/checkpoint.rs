@@ -1,5 +1,5 @@
-//! Closed nights as they were proved, and where the entries of the others begin: `night_checkpoint`,
-//! `entry_beginning`.
+//! Closed nights as they were proved, and where the entries of the others begin:
+//! `night_checkpoint`, `entry_beginning`.
 
 use std::collections::BTreeSet;
 

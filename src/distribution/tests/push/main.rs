@@ -10,6 +10,7 @@ mod faults;
 mod feed;
 mod fields;
 mod house;
+mod lag;
 mod order;
 mod pages;
 mod portal;

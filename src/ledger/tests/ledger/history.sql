@@ -5,7 +5,8 @@ insert into ledger_entry (property_id, command_id, line, kind, room_type_id, nig
                           from_pool, to_pool, actor, at)
 select n.property_id,
        ledger_command_id(clock_timestamp() - interval '1 year' + (n.stay_date - '2029-01-01') * interval '1 hour',
-                         substring(uuid_send(gen_random_uuid()) from 7)), 0, m.kind, n.room_type_id, n.stay_date, n.stay_date + 1, m.quantity,
+                         substring(uuid_send(gen_random_uuid()) from 7)),
+       0, m.kind, n.room_type_id, n.stay_date, n.stay_date + 1, m.quantity,
        m.from_pool, m.to_pool, 'test', ledger_now()
   from night n
  cross join lateral (
