@@ -16,8 +16,8 @@ use crate::store::{connection, expiry};
 /// What a batch of the sweeper did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Dead holds that it found.
-    pub found: usize,
+    /// Some property may have more.
+    pub may_be_more: bool,
     /// Those that it let go; others were quicker with the rest.
     pub let_go: u32,
     /// How long those that it let go had been dead.
@@ -26,22 +26,25 @@ pub struct Swept {
     pub failed: Vec<ReservationKey>,
 }
 
-/// Lets go at most `limit` dead holds of properties, the longest dead first. It is right also when
-/// several sweep at once: a hold expires once.
+/// Lets go at most `limit` dead holds of properties, of each its share, the longest dead first. It
+/// is right also when several sweep at once: a hold expires once.
 pub async fn expire_due(
     ledger: &Ledger,
     properties: &BTreeSet<PropertyId>,
     limit: u32,
 ) -> Result<Swept, LedgerError> {
     let mut conn = connection::reader(ledger).await?;
-    let dead = expiry::dead_holds(&mut conn, properties, i64::from(limit)).await?;
+    let count = u32::try_from(properties.len().max(1)).unwrap_or(u32::MAX);
+    let share = limit.div_ceil(count).max(1);
+    let bounds = (i64::from(limit), i64::from(share));
+    let dead = expiry::dead_holds(&mut conn, properties, bounds).await?;
     drop(conn);
     let by = Arc::new(By {
         actor: "worker:sweeper".to_owned(),
         request_id: None,
     });
     let mut swept = Swept {
-        found: dead.len(),
+        may_be_more: u32::try_from(dead.len()).unwrap_or(u32::MAX) >= share,
         ..Swept::default()
     };
     // Not all at once: whoever comes meanwhile waits for one batch and not for all.

@@ -63,40 +63,43 @@ impl Sweeper {
         let until = Instant::now() + PASS_MAX;
         // Whoever asked since the last pass was not disturbed.
         self.free = ledger.waits().end_window().or(self.free);
-        let properties: BTreeSet<PropertyId> = due.iter().map(|(property, _)| *property).collect();
         let mut let_go = 0;
-        let (mut free_since, mut window_since) = (Instant::now(), Instant::now());
-        while !properties.is_empty() && Instant::now() < until {
-            let began = Instant::now();
-            let batch = self.pace.batch;
-            let swept = holds::expire_due(ledger, &properties, batch).await?;
-            let is_last = swept.found < usize::try_from(batch).unwrap_or(usize::MAX);
-            let_go += swept.let_go;
-            self.measure(&swept.lags);
-            self.mind_failures(ledger, &swept).await?;
-            if is_last {
-                break;
-            }
-            if timeout(self.pace.pause(began.elapsed()), &mut stopped)
-                .await
-                .is_ok()
-            {
-                break;
-            }
-            if window_since.elapsed() >= WINDOW && ledger.waits().count() >= SAMPLES_MIN {
-                self.learn(ledger);
-                window_since = Instant::now();
-            }
-            if free_since.elapsed() >= FREE_EVERY {
-                ledger.waits().end_window();
-                sleep(FREE).await;
-                self.free = ledger.waits().end_window().or(self.free);
-                (free_since, window_since) = (Instant::now(), Instant::now());
+        let mut since = Since::now();
+        'properties: for some in due.chunks(PROPERTIES_AT_ONCE) {
+            let properties: BTreeSet<PropertyId> = some.iter().map(|(id, _)| *id).collect();
+            loop {
+                let began = Instant::now();
+                let swept = holds::expire_due(ledger, &properties, self.pace.batch).await?;
+                let_go += swept.let_go;
+                self.measure(&swept.lags);
+                self.mind_failures(ledger, &swept).await?;
+                let pause = self.pace.pause(began.elapsed());
+                if began >= until || timeout(pause, &mut stopped).await.is_ok() {
+                    break 'properties;
+                }
+                self.look_around(ledger, &mut since).await;
+                if !swept.may_be_more {
+                    break;
+                }
             }
         }
         // What was asked beside the last batches is no measure of undisturbed callers.
         ledger.waits().end_window();
         Ok(let_go)
+    }
+
+    /// Learns from how long callers waited lately, with and without it.
+    async fn look_around(&mut self, ledger: &Ledger, since: &mut Since) {
+        if since.window.elapsed() >= WINDOW && ledger.waits().count() >= SAMPLES_MIN {
+            self.learn(ledger);
+            since.window = Instant::now();
+        }
+        if since.free.elapsed() >= FREE_EVERY {
+            ledger.waits().end_window();
+            sleep(FREE).await;
+            self.free = ledger.waits().end_window().or(self.free);
+            *since = Since::now();
+        }
     }
 
     fn learn(&mut self, ledger: &Ledger) {
@@ -140,6 +143,25 @@ impl Sweeper {
 
 /// Holds let go that the figure of their lag is of.
 const LAGS_KEPT: usize = 1_000;
+/// Since when a pass has not looked at what callers wait.
+struct Since {
+    /// Beside it.
+    window: Instant,
+    /// Without it.
+    free: Instant,
+}
+
+impl Since {
+    fn now() -> Self {
+        Self {
+            window: Instant::now(),
+            free: Instant::now(),
+        }
+    }
+}
+
+/// Properties that a batch is of.
+const PROPERTIES_AT_ONCE: usize = 64;
 const FAILURES_MAX: u32 = 3;
 /// After it others may have their turn.
 const PASS_MAX: Duration = Duration::from_secs(60);

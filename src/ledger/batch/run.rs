@@ -242,7 +242,7 @@ async fn expire_dead(
     conn: &mut PgConnection,
     properties: &BTreeSet<PropertyId>,
 ) -> Result<Vec<Asked>, LedgerError> {
-    let dead = expiry::dead_holds(conn, properties, EXPIRE_AT_ONCE).await?;
+    let dead = expiry::dead_holds(conn, properties, (EXPIRE_AT_ONCE, EXPIRE_AT_ONCE)).await?;
     let by = Arc::new(By {
         actor: "worker:expiry".to_owned(),
         request_id: None,

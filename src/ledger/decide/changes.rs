@@ -54,6 +54,9 @@ pub struct Changed {
     pub version: i64,
     /// What it is now.
     pub after: Reservation,
+    /// Whether any of its rooms is another: most commands change what becomes of a stay and not its
+    /// rooms, and rows that stay as they are need not be written.
+    pub has_other_rooms: bool,
     /// Room stays that came to another type: they leave rooms that are not of it. A guest who was
     /// put into a room of another type keeps it as long as the stay's own type stands.
     pub retyped: Vec<RoomStayId>,
@@ -70,6 +73,7 @@ impl Changed {
         Self {
             version: before.version,
             retyped: retyped.map(|room| room.id).collect(),
+            has_other_rooms: after.rooms != before.rooms,
             after,
         }
     }

@@ -206,7 +206,8 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
     }
     let encode = |error: serde_json::Error| sqlx::Error::Encode(error.into());
     let born = || changes.new.iter().filter(|new| is_changed(new));
-    let whole = changes.changed.iter().map(|changed| &changed.after);
+    let changed_rooms = changes.changed.iter().filter(|one| one.has_other_rooms);
+    let whole = changed_rooms.map(|changed| &changed.after);
     let stays = whole.chain(born()).flat_map(|r| {
         r.rooms
             .iter()

@@ -10,23 +10,29 @@ use uuid::Uuid;
 use crate::decide::draft::ReservationKey;
 use crate::error::LedgerError;
 
-/// Dead holds of properties with how long they are dead, longest first. What could not be let go
-/// before waits for a person and keeps nobody from his turn.
+/// Dead holds of properties with how long they are dead, longest first: the longest dead of each,
+/// at most `share`, together at most `limit`. What could not be let go before waits for a person
+/// and keeps nobody from his turn.
 pub(crate) async fn dead_holds(
     conn: &mut PgConnection,
     properties: &BTreeSet<PropertyId>,
-    limit: i64,
+    (limit, share): (i64, i64),
 ) -> Result<Vec<(ReservationKey, Duration)>, LedgerError> {
     let rows: Vec<(i64, Uuid, i64)> = sqlx::query_as(
-        "select property_id, reservation_id,
-                (extract(epoch from (select ledger_now()) - hold_dead_at) * 1000)::bigint
-           from reservation
-          where property_id = any($1) and status = 'held' and hold_dead_at <= (select ledger_now())
-            and flags @> '{expiry_failed}' is false
-          order by hold_dead_at limit $2",
+        "select k.property_id, h.reservation_id,
+                (extract(epoch from (select ledger_now()) - h.hold_dead_at) * 1000)::bigint
+           from unnest($1::bigint[]) k(property_id)
+          cross join lateral (
+                select r.reservation_id, r.hold_dead_at from reservation r
+                 where r.property_id = k.property_id and r.status = 'held'
+                   and r.hold_dead_at <= (select ledger_now())
+                   and r.flags @> '{expiry_failed}' is false
+                 order by r.hold_dead_at limit $3) h
+          order by h.hold_dead_at limit $2",
     )
     .bind(properties.iter().map(|id| id.0).collect::<Vec<_>>())
     .bind(limit)
+    .bind(share)
     .fetch_all(conn)
     .await
     .map_err(LedgerError::while_doing("reading dead holds"))?;

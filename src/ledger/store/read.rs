@@ -10,7 +10,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::claim;
-use super::row::{KeptRow, ReferenceRow, ReservationRow};
+use super::row::{KeptRow, ReferenceRow, ReservationRow, RoomStayRow};
 use crate::decide::draft::{Night, NightKey, ReservationKey, Seen};
 use crate::error::LedgerError;
 
@@ -46,6 +46,7 @@ struct Row {
     #[sqlx(flatten)]
     nights: NightsRow,
     reservations: Option<Json<Vec<ReservationRow>>>,
+    stays: Option<Json<Vec<RoomStayRow>>>,
     refs: Option<Json<Vec<ReferenceRow>>>,
     receipts: Option<Json<Vec<KeptRow>>>,
     numbers: Option<Vec<i64>>,
@@ -154,6 +155,14 @@ impl Row {
             let reservation = row.into_reservation()?;
             seen.reservations
                 .insert((reservation.property, reservation.id), reservation);
+        }
+        for row in self.stays.map(|Json(rows)| rows).unwrap_or_default() {
+            if let Some(reservation) = seen.reservations.get_mut(&row.reservation()) {
+                reservation.rooms.push(row.into());
+            }
+        }
+        for reservation in seen.reservations.values_mut() {
+            reservation.rooms.sort_unstable_by_key(|room| room.id);
         }
         for row in self.refs.map(|Json(rows)| rows).unwrap_or_default() {
             let (key, reference) = row.into_reference()?;

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::command::Receipt;
-use crate::decide::draft::Reference;
+use crate::decide::draft::{Reference, ReservationKey};
 use crate::decide::state::{Booked, Detail, Reservation, RoomStay};
 use crate::error::LedgerError;
 
-/// A row of `reservation` with its room stays.
+/// A row of `reservation`, perhaps with its room stays.
 #[derive(Deserialize)]
 pub(crate) struct ReservationRow {
     property_id: i64,
@@ -34,6 +34,7 @@ pub(crate) struct ReservationRow {
     updated_at: Timestamp,
     flags: Vec<String>,
     detail: Option<Detail>,
+    #[serde(default)]
     rooms: Option<Vec<RoomStayRow>>,
 }
 
@@ -114,6 +115,14 @@ impl From<RoomStayRow> for RoomStay {
 }
 
 impl RoomStayRow {
+    /// Whose it is.
+    pub(crate) fn reservation(&self) -> ReservationKey {
+        (
+            PropertyId(self.property_id),
+            ReservationId(self.reservation_id),
+        )
+    }
+
     pub(crate) fn of(reservation: &Reservation, room: &RoomStay) -> Self {
         Self {
             property_id: reservation.property.0,

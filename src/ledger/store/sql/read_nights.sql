@@ -6,12 +6,12 @@ select ledger_now() as now,
        p.ids, p.versions, p.dead,
        n.property, n.room_type, n.stay_date, n.version, n.physical, n.out_of_order, n.overbooking_limit,
        n.allotted, n.held, n.sold, n.oversold,
-       null::jsonb as reservations,
-       null::jsonb as refs,
-       (select jsonb_agg(jsonb_build_object('scope', i.scope, 'key', i.key, 'fingerprint', i.fingerprint,
-                                            'receipt', i.receipt))
+       null::json as reservations,
+       null::json as stays,
+       null::json as refs,
+       (select json_agg(i)
           from unnest($10::text[], $11::text[]) k(scope, key)
-         cross join lateral (select * from idempotency_key i
+         cross join lateral (select i.scope, i.key, i.fingerprint, i.receipt from idempotency_key i
                               where i.scope = k.scope and i.key = k.key offset 0) i) as receipts,
        (select array_agg(nextval('reservation_number')) from generate_series(1, $12::integer)) as numbers
   from (select array_agg(q.property_id) as ids, array_agg(q.rules_version) as versions,
