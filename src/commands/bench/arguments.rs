@@ -30,6 +30,8 @@ pub enum Which {
     Xml,
     /// Availability as JSON against the same from SQL rows.
     Read,
+    /// From a change to the message that tells a channel, and what pushing costs.
+    Push,
     /// Dead holds let go per second, and what callers notice of it.
     Sweep,
     /// The ledger with many hotels, years of history and a long day behind it: by hand.

@@ -17,7 +17,7 @@ const NIGHTS_OPEN: i32 = 365;
 /// The first night that is sold.
 pub const FIRST: Date = date(2030, 1, 10);
 /// Rooms that never end.
-const ROOMS: i32 = 1_000_000;
+pub const ROOMS: i32 = 1_000_000;
 /// The type of the first property that has no room left.
 pub const FULL: usize = ROOM_TYPES;
 
@@ -26,6 +26,8 @@ pub const FULL: usize = ROOM_TYPES;
 pub struct Size {
     pub properties: usize,
     pub room_types: usize,
+    /// Rooms of each type.
+    pub rooms: i32,
     /// The other contenders have their nights as well.
     pub with_plain: bool,
 }
@@ -45,6 +47,7 @@ impl Ground {
         Self::of(Size {
             properties: PROPERTIES,
             room_types: ROOM_TYPES,
+            rooms: ROOMS,
             with_plain: true,
         })
         .await
@@ -92,7 +95,7 @@ impl Ground {
             .bind(i32::try_from(size.room_types)?)
             .bind(jiff_sqlx::Date::from(FIRST))
             .bind(NIGHTS_OPEN)
-            .bind(ROOMS)
+            .bind(size.rooms)
             .bind(size.with_plain)
             .execute(pool)
             .await?;

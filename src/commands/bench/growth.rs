@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::arguments::BenchArguments;
 use super::contender::Shape;
-use super::ground::{Ground, Size};
+use super::ground::{Ground, ROOMS, Size};
 use super::keyrack::{self, Ours};
 use super::measure::round;
 use super::report::{Asked, Better, Report, Row};
@@ -60,6 +60,7 @@ impl Place {
         let ground = Ground::of(Size {
             properties,
             room_types: ROOM_TYPES,
+            rooms: ROOMS,
             with_plain: false,
         })
         .await?;

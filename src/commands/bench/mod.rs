@@ -16,6 +16,7 @@ mod keyrack;
 mod measure;
 mod plain;
 mod point;
+mod push;
 mod read;
 mod report;
 mod router;
@@ -38,6 +39,7 @@ pub async fn bench(arguments: &BenchArguments) -> Result<()> {
     match arguments.which {
         Which::Ledger => ledger(arguments).await,
         Which::Read => read::bench(arguments).await,
+        Which::Push => push::bench(arguments).await,
         Which::Sweep => sweep::bench(arguments).await,
         Which::Growth(growth) => growth::bench(arguments, growth).await,
         Which::Http => shown(http::run(arguments).await?, arguments),

@@ -17,7 +17,7 @@ use tower::ServiceExt as _;
 
 use super::arguments::BenchArguments;
 use super::contender::{Ask, Contender as _};
-use super::ground::{FIRST, Ground, Size};
+use super::ground::{FIRST, Ground, ROOMS, Size};
 use super::keyrack;
 use super::report::{Asked, Better, Report, Row};
 use super::router;
@@ -31,6 +31,7 @@ pub async fn bench(arguments: &BenchArguments) -> Result<()> {
     let ground = Ground::of(Size {
         properties: HOTEL + 1,
         room_types: ROOM_TYPES,
+        rooms: ROOMS,
         with_plain: false,
     })
     .await?;

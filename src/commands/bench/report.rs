@@ -31,6 +31,17 @@ pub struct Asked {
     pub better: Better,
 }
 
+impl Asked {
+    /// Shown, and not judged.
+    pub fn shown(self) -> Self {
+        Self {
+            gate: None,
+            goal: None,
+            ..self
+        }
+    }
+}
+
 /// One line of the table.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
