@@ -61,18 +61,21 @@ $$;
 -- plans were told.
 create function bench_told(hotels bigint[], types integer, first date, nights integer, detail_ jsonb)
 returns void language plpgsql as $$
+declare
+    -- Asked once: the clock is a look into a table.
+    at_once timestamptz := ledger_now();
 begin
     insert into told (account_id, room_type_id, rate_plan_id, stay_date, rooms, closed, detail, openness_min,
                       openness_max, due_at, sent_at, acknowledged_at, attempt_id)
     select account_id, room_type_id, plan, stay_date, case when plan = 0 then free end, false,
            case when plan > 0 then detail_ end, case when plan = 0 then free else 1 end,
-           case when plan = 0 then free else 1 end, ledger_now(), ledger_now(), ledger_now(), 0
+           case when plan = 0 then free else 1 end, at_once, at_once, at_once, 0
       from account join night using (property_id)
-      join (select room_type_id, row_number() over (partition by property_id order by room_type_id) as at
-              from room_type where code <> 'type-full') t using (room_type_id)
+      join (select property_id, room_type_id, row_number() over (partition by property_id order by room_type_id) as at
+              from room_type where code <> 'type-full') t using (property_id, room_type_id)
       cross join lateral (select physical - held - sold as free) f
-      cross join lateral (select 0 as plan union all
-                          select rate_plan_id from rate_plan where rate_plan.property_id = account.property_id) p
+      join (select property_id, 0 as plan from property union all
+            select property_id, rate_plan_id from rate_plan) p using (property_id)
      where property_id = any(hotels) and at <= types and stay_date >= first and stay_date < first + nights
      order by 1, 2, 3, 4
     on conflict do nothing;
