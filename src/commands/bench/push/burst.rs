@@ -15,7 +15,8 @@ const NIGHTS: i32 = 30;
 
 pub fn in_words() -> String {
     format!(
-        "{CHANGES} holds at once, over {NIGHTS} nights of {HOTELS} hotels of {ACCOUNTS} accounts each"
+        "{CHANGES} holds at once, over {NIGHTS} nights of {HOTELS} hotels of {ACCOUNTS} accounts \
+         each"
     )
 }
 

@@ -31,7 +31,8 @@ returns void language plpgsql as $$
 begin
     set local session_replication_role = replica;
     create temporary table bare on commit drop as
-    select property_id from property where not exists (select from account where account.property_id = property.property_id);
+    select property_id from property p
+     where not exists (select from account a where a.property_id = p.property_id);
     -- No night is to be born, and no day to be rolled over.
     update property set horizon_days = nights, nights_until = first + nights, rolled_over_to = first
      where property_id in (select property_id from bare);
@@ -94,7 +95,8 @@ $$;
 -- The feed has read everything: what was written so far is told already.
 create function bench_all_read() returns void language sql as $$
     insert into feed_cursor (system_identifier, entry_tx, entry_seq, rate_tx, rate_seq, read_at)
-    select (select system_identifier from pg_control_system()), h, 9223372036854775807, h, 9223372036854775807, ledger_now()
+    select (select system_identifier from pg_control_system()), h, 9223372036854775807, h, 9223372036854775807,
+           ledger_now()
       from (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 as h) horizon
     on conflict (one) do update set entry_tx = excluded.entry_tx, entry_seq = excluded.entry_seq,
                                     rate_tx = excluded.rate_tx, rate_seq = excluded.rate_seq

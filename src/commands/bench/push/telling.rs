@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn an_attribute_is_found_by_its_whole_name() {
-        let status = r#"BookingLimit="7" LocatorID="1"><StatusApplicationControl Start="2030-01-10" End="2030-01-11" InvTypeCode="12"/>"#;
+        let status = "BookingLimit=\"7\" LocatorID=\"1\"><StatusApplicationControl \
+                      Start=\"2030-01-10\" End=\"2030-01-11\" InvTypeCode=\"12\"/>";
         assert_eq!(attribute(status, "BookingLimit"), Some("7"));
         assert_eq!(attribute(status, "End"), Some("2030-01-11"));
         assert_eq!(attribute(status, "Code"), None);
