@@ -6,7 +6,7 @@ use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use super::super::arguments::BenchArguments;
 use super::super::contender::Ask;
 use super::super::report::{Report, Row};
-use super::{ACCOUNTS, ROOM_TYPES, Stage, at_most};
+use super::stage::{ACCOUNTS, ROOM_TYPES, Stage, at_most};
 
 const CHANGES: usize = 2_000;
 const HOTELS: usize = 4;

@@ -11,8 +11,8 @@ use tokio::time::MissedTickBehavior;
 use super::super::arguments::BenchArguments;
 use super::super::contender::Shape;
 use super::super::report::{Report, Row};
+use super::stage::{ACCOUNTS, Stage, at_most, hold};
 use super::telling::{Change, Telling};
-use super::{Stage, at_most, hold};
 
 /// Changes in a second, whether or not those before were answered.
 pub const PER_SECOND: u32 = 1_000;
@@ -36,7 +36,7 @@ pub async fn measure(
         telling.hear(&stage.endpoint.take())?;
         let lags = telling.lags(&stage.ground.pool, &round).await?;
         ensure!(
-            lags.len() == round.len() * super::ACCOUNTS,
+            lags.len() == round.len() * ACCOUNTS,
             "an account is missing"
         );
         changes += round.len();

@@ -14,7 +14,7 @@ use super::super::contender::Ask;
 use super::super::ground::FIRST;
 use super::super::keyrack;
 use super::super::report::{Report, Row};
-use super::{NIGHTS, PLANS, PRICE, ROOM_TYPES, ROOMS, Stage, at_most};
+use super::stage::{NIGHTS, PLANS, PRICE, ROOM_TYPES, ROOMS, Stage, at_most};
 
 const CHAIN: i32 = 1_000;
 const CONNECTIONS: usize = 5;

@@ -9,7 +9,7 @@ use super::super::arguments::BenchArguments;
 use super::super::contender::Shape;
 use super::super::report::{Report, Row};
 use super::super::side::side_by_side;
-use super::{Stage, at_most, hold};
+use super::stage::{Stage, at_most, hold};
 
 /// From an answer to the next question.
 const THINKS: Duration = Duration::from_millis(5);
