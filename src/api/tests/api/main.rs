@@ -13,3 +13,4 @@ mod refused;
 mod replay;
 mod reservations;
 mod socket;
+mod strangers;
