@@ -7,10 +7,12 @@
 //! What cannot be parsed is stored as well, for a person to read. A cut message ends in the middle
 //! of a card. Lengths stay, so that positions in faults stay true.
 
+mod number;
 mod security_code;
 
-use std::collections::VecDeque;
 use std::ops::Range;
+
+use number::MASK;
 
 /// Which names a dialect carries cards under, and which values are never cards.
 pub(crate) struct Names {
@@ -21,27 +23,24 @@ pub(crate) struct Names {
     pub(crate) kept: &'static [&'static str],
 }
 
-/// Shortest and longest card number.
-const DIGITS: Range<usize> = 12..20;
 const NAME_BYTES_MAX: usize = 40;
-const MASK: u8 = b'*';
 
 /// The bytes without card data.
 pub(crate) fn mask(bytes: &[u8], names: &Names) -> Vec<u8> {
     let mut masked = narrow(bytes);
     let kept = by_name(&mut masked, names);
-    sweep(&mut masked, &kept);
+    number::sweep(&mut masked, &kept);
     security_code::mask(&mut masked);
     masked
 }
 
 /// Free text without card numbers and security codes.
 pub(crate) fn text(text: &str) -> String {
-    if !text.bytes().any(|b| DIGIT_STARTS[usize::from(b)]) {
+    if !text.bytes().any(|b| number::may_begin(b)) {
         return text.to_owned();
     }
     let mut bytes = text.as_bytes().to_vec();
-    sweep(&mut bytes, &[]);
+    number::sweep(&mut bytes, &[]);
     security_code::mask(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -153,19 +152,6 @@ static KINDS: [u8; 256] = {
     }
 };
 
-/// Bytes that a digit may begin with, as it is written.
-static DIGIT_STARTS: [bool; 256] = {
-    let mut marked = [false; 256];
-    let mut byte = 0_u8;
-    loop {
-        marked[byte as usize] = byte.is_ascii_digit() || matches!(byte, b'&' | b'\\');
-        if byte == u8::MAX {
-            break marked;
-        }
-        byte += 1;
-    }
-};
-
 const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
@@ -267,130 +253,6 @@ fn mask_element(bytes: &mut [u8], from: usize) -> usize {
     at
 }
 
-/// A digit as it is written: plain, or by number in XML or JSON.
-fn digit(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
-    let rest = &bytes[at..];
-    let plain = *rest.first()?;
-    if plain.is_ascii_digit() {
-        return Some((plain - b'0', 1));
-    }
-    let (body, end): (&[u8], usize) = match rest {
-        [b'&', b'#', b'x' | b'X', b'3', d, b';', ..] if d.is_ascii_digit() => (&[*d], 6),
-        [b'&', b'#', a, b, b';', ..] => (&[*a, *b], 5),
-        [b'\\', b'u', b'0', b'0', b'3', d, ..] if d.is_ascii_digit() => (&[*d], 6),
-        _ => return None,
-    };
-    match body {
-        [d] => Some((d - b'0', end)),
-        // &#48; to &#57;
-        [b'4', d @ b'8'..=b'9'] => Some((d - b'8', end)),
-        [b'5', d @ b'0'..=b'7'] => Some((d - b'0' + 2, end)),
-        _ => None,
-    }
-}
-
-/// The end of `2030-03-01` where one stands here.
-fn iso_date(bytes: &[u8], at: usize) -> Option<usize> {
-    let date = bytes.get(at..at + 10)?;
-    let shaped = date.iter().enumerate().all(|(place, byte)| match place {
-        4 | 7 => *byte == b'-',
-        _ => byte.is_ascii_digit(),
-    });
-    let ends = !bytes.get(at + 10).is_some_and(u8::is_ascii_digit);
-    let begins = at == 0 || !bytes[at - 1].is_ascii_digit();
-    let dated = matches!(&date[..2], b"19" | b"20" | b"21") && matches!(date[5], b'0' | b'1');
-    (shaped && ends && begins && dated).then_some(at + 10)
-}
-
-/// Masks every card number outside of the kept places.
-fn sweep(bytes: &mut [u8], kept: &[Range<usize>]) {
-    let mut kept = kept.iter().peekable();
-    let mut at = 0;
-    while at < bytes.len() {
-        while kept.peek().is_some_and(|place| place.end <= at) {
-            kept.next();
-        }
-        let (stop, after) = match kept.peek() {
-            Some(place) => (place.start.max(at), place.end),
-            None => (bytes.len(), bytes.len()),
-        };
-        let next = bytes[at..stop]
-            .iter()
-            .position(|b| DIGIT_STARTS[usize::from(*b)]);
-        at = match next.map(|skipped| at + skipped) {
-            None => after,
-            Some(at) => short_run(bytes, at).unwrap_or_else(|| match digit(bytes, at) {
-                Some(_) => sweep_run(bytes, at),
-                None => at + 1,
-            }),
-        };
-    }
-}
-
-/// The end of a row of plain digits that is too short for a card and that nothing goes on with.
-fn short_run(bytes: &[u8], from: usize) -> Option<usize> {
-    let digits = bytes[from..].iter().take(DIGITS.start);
-    let length = digits.take_while(|byte| byte.is_ascii_digit()).count();
-    let end = from + length;
-    let goes_on = matches!(
-        bytes.get(end),
-        Some(b'0'..=b'9' | b'&' | b'\\' | b' ' | b'-' | b'.' | b'\t' | b'\n' | 0)
-    );
-    (length > 0 && !goes_on).then_some(end)
-}
-
-/// A digit, where it stands, and whether a group begins with it.
-type Digit = (u8, Range<usize>, bool);
-
-/// Goes through digits that belong together (groups with one separator between them) and masks
-/// each stretch of whole groups that is a card number; returns where they end. A card inside a
-/// longer unbroken row of digits could not be told from chance.
-fn sweep_run(bytes: &mut [u8], from: usize) -> usize {
-    let mut last: VecDeque<Digit> = VecDeque::with_capacity(DIGITS.end);
-    let mut at = from;
-    loop {
-        if let Some(end) = iso_date(bytes, at) {
-            // Dates are no card, and no card goes through one.
-            return if last.is_empty() { end } else { at };
-        }
-        let mut begins = true;
-        while let Some((value, length)) = digit(bytes, at) {
-            if last.len() == DIGITS.end - 1 {
-                last.pop_front();
-            }
-            last.push_back((value, at..at + length, begins));
-            begins = false;
-            at += length;
-        }
-        mask_cards(bytes, &last);
-        let separated = matches!(bytes.get(at), Some(b' ' | b'-' | b'.' | b'\t' | b'\n' | 0))
-            && digit(bytes, at + 1).is_some();
-        if !separated {
-            return at;
-        }
-        at += 1;
-    }
-}
-
-/// Masks the longest stretch that ends with the last digit, begins with a group and passes the
-/// check of Luhn, which nine in ten chance numbers fail; all zeros are no card.
-fn mask_cards(bytes: &mut [u8], last: &VecDeque<Digit>) {
-    let mut sum = 0_u32;
-    let mut card = 0;
-    for (place, (value, _, begins)) in last.iter().rev().enumerate() {
-        let doubled = if *value < 5 { value * 2 } else { value * 2 - 9 };
-        sum += u32::from(if place % 2 == 0 { *value } else { doubled });
-        let length = place + 1;
-        if *begins && DIGITS.contains(&length) && sum > 0 && sum.is_multiple_of(10) {
-            card = length;
-        }
-    }
-    for (_, place, _) in last.iter().rev().take(card) {
-        // A digit written by number is several bytes.
-        bytes[place.clone()].fill(MASK);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
@@ -414,6 +276,12 @@ mod tests {
             "4111 1111 1111 1111",
             "3782-822463-10005",
             "4111.1111.1111.1111",
+            "4111  1111  1111  1111",
+            "4111\u{a0}1111\u{a0}1111\u{a0}1111",
+            "4111\u{2011}1111\u{2011}1111\u{2011}1111",
+            "4111 - 1111 - 1111 - 1111",
+            "4111/1111/1111/1111",
+            "4111_1111_1111_1111",
             "&#52;111111111111111",
             "&#x34;111111111111111",
             "\\u0034111111111111111",

@@ -103,7 +103,9 @@ async fn wishes_late_confirms_and_the_lag_of_expiry_are_figures() {
     })
     .await
     .unwrap();
-    assert_eq!(figure(&text, "reservation_create_success_rate"), Some(0.5));
+    assert_eq!(figure(&text, "reservation_create_success_rate"), Some(1.0));
+    let refusal = "reservation_create_total{outcome=\"sold_out\"}";
+    assert_eq!(figure(&text, refusal), Some(1.0), "{text}");
     let made = "reservation_create_total{outcome=\"made\"}";
     assert_eq!(figure(&text, made), Some(1.0), "{text}");
     let refused = "reservation_confirm_late_total{outcome=\"refused\"}";

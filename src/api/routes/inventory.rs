@@ -65,8 +65,7 @@ struct InventoryView {
 
 /// Sets out of order and overbooking limits. A repeat changes nothing.
 #[utoipa::path(post, path = "/v1/properties/{property}/inventory", tag = "hotel",
-    params(PropertyPath, DryRun,
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeat is harmless anyway")),
+    params(PropertyPath, DryRun),
     request_body = InventoryBody, responses((status = 200, body = InventoryView), Problems))]
 async fn set(
     State(state): State<ApiState>,

@@ -127,8 +127,7 @@ struct RatesView {
 
 /// Sets rates and restrictions, all or none. A repeat changes nothing.
 #[utoipa::path(post, path = "/v1/properties/{property}/rates", tag = "hotel",
-    params(PropertyPath, DryRun,
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeat is harmless anyway")),
+    params(PropertyPath, DryRun),
     request_body = RatesBody, responses((status = 200, body = RatesView), Problems))]
 async fn set(
     State(state): State<ApiState>,

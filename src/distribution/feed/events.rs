@@ -18,6 +18,8 @@ pub(crate) struct Event {
     pub(crate) subject: Subject,
     /// When it was written.
     pub(crate) at: Timestamp,
+    /// Of a payment that is owed back: its reference, and why.
+    pub(crate) refund: Option<(String, String)>,
 }
 
 /// What an event speaks of; events of one subject keep their order.
@@ -70,7 +72,19 @@ pub(crate) fn of(entry: &TailEntry) -> Option<Event> {
         property: entry.property,
         subject,
         at: entry.at,
+        refund: refund(entry),
     })
+}
+
+/// The ledger writes `payment REFERENCE: why` as the reason; a reference may hold a colon, no why
+/// does.
+fn refund(entry: &TailEntry) -> Option<(String, String)> {
+    let reason = entry
+        .reason
+        .as_deref()
+        .filter(|_| entry.kind == "refund_due")?;
+    let (payment, why) = reason.strip_prefix("payment ")?.rsplit_once(": ")?;
+    Some((payment.to_owned(), why.to_owned()))
 }
 
 /// Every event that a webhook may name.
@@ -120,6 +134,9 @@ pub(crate) fn body(event: &Event, property_code: &str, known: Option<&Known>) ->
         Subject::Case(id) => body["overbooking_case"] = json!({ "id": id.0.to_string() }),
         Subject::Account(_, code) => body["account"] = json!({ "code": code }),
     }
+    if let Some((payment, why)) = &event.refund {
+        body["refund"] = json!({ "payment_reference": payment, "reason": why });
+    }
     body.to_string()
 }
 
@@ -166,6 +183,21 @@ mod tests {
             reason: None,
             at: Timestamp::UNIX_EPOCH,
         }
+    }
+
+    #[test]
+    fn a_refund_names_its_payment_and_why() {
+        let mut owed = entry("refund_due");
+        owed.reason = Some("payment psp:77: a: the reservation was cancelled before".into());
+        let told = body(&of(&owed).expect("an event"), "seehof", None);
+        let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+        assert_eq!(
+            told["refund"],
+            json!({"payment_reference": "psp:77: a",
+                   "reason": "the reservation was cancelled before"})
+        );
+        let told = body(&of(&entry("confirmed")).expect("an event"), "seehof", None);
+        assert!(!told.contains("refund"), "{told}");
     }
 
     #[test]

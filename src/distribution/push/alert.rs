@@ -42,6 +42,7 @@ pub(crate) async fn tell_webhooks(
         property: account.property,
         subject: Subject::Account(account.id, account.code.clone()),
         at,
+        refund: None,
     };
     let wanted: Vec<_> = webhooks
         .iter()

@@ -47,10 +47,14 @@ impl Counts {
         }
     }
 
-    /// Demand that finds nothing left is no fault: the outcome tells the two apart.
+    /// Demand that finds nothing left, or may not be met, is an answer and no fault: it is counted,
+    /// and is no part of the rate (ledger, section 3).
     fn wish(&self, outcome: Option<&'static str>) {
         let Some(outcome) = outcome else { return };
         metrics::counter!("reservation_create_total", "outcome" => outcome).increment(1);
+        if !matches!(outcome, "made" | "failed") {
+            return;
+        }
         let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
         let rate = wishes.rate_with(outcome == "made");
         metrics::gauge!("reservation_create_success_rate").set(rate);
@@ -104,7 +108,7 @@ impl Wishes {
     }
 }
 
-/// Wishes that the rate is of.
+/// Wishes, answered with a reservation or with a fault, that the rate is of.
 const LATEST: usize = 1_000;
 
 #[cfg(test)]

@@ -82,9 +82,8 @@ async fn ten_minutes_down(label: &str, time: Time) {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     slow_to_be_asked(&stage, 0);
-    // The guests go home. Told is what was marked before the last look, and what that made known.
-    let quiet = "what the polls brought is told";
-    let told = until(quiet, || async { Ok(is_told(&stage).await?.then_some(())) }).await;
+    // The guests go home. What they did in the last moment is heard by the next poll, and told.
+    let told = calm::calm(&stage).await;
     assert!(told.is_ok(), "untold: {:#?}", accounts(&stage).await);
     let above = above_the_truth(&stage).await;
     assert!(above.is_empty(), "shown above what is free: {above:#?}");
@@ -257,25 +256,6 @@ async fn are_polled_since(stage: &Stage, since: Timestamp) -> bool {
         are_polled &= at.is_some_and(|at| at > since);
     }
     are_polled
-}
-
-/// Whether nothing waits to be taken or told, and nothing did a moment ago: between a record and
-/// its marks lies the feed.
-async fn is_told(stage: &Stage) -> anyhow::Result<bool> {
-    for _ in 0..3 {
-        let queues = accounts(stage).await;
-        let are_empty = queues.iter().all(|account| account["queue_depth"] == 0);
-        let is_heard = stage.listings().iter().all(|(_, channel)| {
-            let journal = channel.journal();
-            let mut versions = journal.reservations.iter().flat_map(|r| &r.versions);
-            versions.all(|version| !version.is_waiting())
-        });
-        if !are_empty || !is_heard {
-            return Ok(false);
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    Ok(true)
 }
 
 async fn accounts(stage: &Stage) -> [Value; 2] {

@@ -80,6 +80,18 @@ fn every_path_parameter_is_described_and_every_call_has_a_name_of_its_own() {
 }
 
 #[test]
+fn no_call_has_a_parameter_twice() {
+    for (path, verb, call) in calls(&document()) {
+        let parameters = call["parameters"].as_array().cloned().unwrap_or_default();
+        let mut seen = BTreeSet::new();
+        for one in &parameters {
+            let named = (one["in"].to_string(), one["name"].to_string());
+            assert!(seen.insert(named.clone()), "{verb} {path}: {named:?} twice");
+        }
+    }
+}
+
+#[test]
 fn what_comes_later_is_not_promised() {
     let document = document();
     let later = [
