@@ -36,7 +36,7 @@ pub(crate) fn mask(bytes: &[u8], names: &Names) -> Vec<u8> {
 
 /// Free text without card numbers and security codes.
 pub(crate) fn text(text: &str) -> String {
-    if !text.bytes().any(|b| number::may_begin(b)) {
+    if !text.bytes().any(number::may_begin) {
         return text.to_owned();
     }
     let mut bytes = text.as_bytes().to_vec();

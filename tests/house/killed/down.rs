@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use keyrack_commands::demo::calm;
 use keyrack_commands::demo::hotel::{ALPINEBITS, BOOKING_COM, NIGHTS, TYPES, book};
-use keyrack_commands::demo::stage::{Stage, shown, until};
+use keyrack_commands::demo::stage::{Stage, shown};
 use keyrack_model::stay::plus_days;
 use keyrack_sandbox::{Cause, Event, Faults, Guests, Habits, Journal, Latency, What};
 use serde_json::{Value, json};
