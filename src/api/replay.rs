@@ -21,7 +21,7 @@ use crate::state::ApiState;
 
 /// Paths below `/v1` whose POSTs are commands of the lanes: the ledger keeps their keys in their
 /// own commits.
-pub const LANES: [&str; 8] = [
+const LANES: [&str; 8] = [
     "/v1/properties/{property}/reservations",
     "/v1/properties/{property}/reservations/{id}/confirm",
     "/v1/properties/{property}/reservations/{id}/cancel",
