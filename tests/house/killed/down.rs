@@ -13,7 +13,7 @@ use keyrack_commands::demo::calm;
 use keyrack_commands::demo::hotel::{ALPINEBITS, BOOKING_COM, NIGHTS, TYPES, book};
 use keyrack_commands::demo::stage::{Stage, shown};
 use keyrack_model::stay::plus_days;
-use keyrack_sandbox::{Cause, Event, Faults, Guests, Habits, Journal, Latency, What};
+use keyrack_sandbox::{Cause, Event, Faults, Guests, Habits, Journal, Latency, Message, What};
 use serde_json::{Value, json};
 
 use crate::killed::world::{World, desk, seed};
@@ -60,6 +60,7 @@ async fn ten_minutes_down(label: &str, time: Time) {
         cancelled.expect("it can be cancelled");
     }
     guests.step();
+    told_anew(&stage).await;
     world.daemon.kill();
     guests.count = Count::default();
     for _ in 0..MINUTES_DOWN * 60 / PIECE_SECONDS {
@@ -106,6 +107,13 @@ async fn sold_for_a_while(stage: &Stage) -> Vec<String> {
     }
     calm::calm(stage).await.expect("it is told");
     ids
+}
+
+/// The portal is to be told everything again, which replaces all that it knows.
+async fn told_anew(stage: &Stage) {
+    let path = format!("accounts/{}/resync", ALPINEBITS.account);
+    let asked = stage.client.post(&path, json!({})).await;
+    asked.expect("it can be asked for");
 }
 
 /// Channels that take so long to say what they sold, and are told as quickly as ever.
@@ -210,20 +218,10 @@ impl Unheard {
         let mut rises = Vec::new();
         for (number, message) in journal.messages.iter().enumerate() {
             let is_before = number >= self.messages && message.at < heard_at;
-            for applied in &message.applied {
-                let rooms = match applied.what {
-                    What::Number(rooms) => rooms,
-                    What::ClosingSeason | What::Forgotten => 0,
-                    _ => continue,
-                };
-                let mut night = applied.from;
-                while night < applied.to {
-                    let before = told.insert((&applied.room, night), rooms);
-                    let before = before.unwrap_or(0);
-                    if is_before && rooms > before {
-                        rises.push(format!("{} {night}: {before} to {rooms}", applied.room));
-                    }
-                    night = plus_days(night, 1);
+            for ((room, night), rooms) in told_by(message) {
+                let before = told.insert((room, night), rooms).unwrap_or(0);
+                if is_before && rooms > before {
+                    rises.push(format!("{room} {night}: {before} to {rooms}"));
                 }
             }
         }
@@ -231,6 +229,24 @@ impl Unheard {
         rises.extend(opened(journal, first.unwrap_or(u64::MAX), heard_at));
         rises
     }
+}
+
+/// What a message as a whole tells of each night: a complete set forgets a night and tells it anew.
+fn told_by(message: &Message) -> BTreeMap<(&str, Date), u32> {
+    let mut told = BTreeMap::new();
+    for applied in &message.applied {
+        let rooms = match applied.what {
+            What::Number(rooms) => rooms,
+            What::ClosingSeason | What::Forgotten => 0,
+            _ => continue,
+        };
+        let mut night = applied.from;
+        while night < applied.to {
+            told.insert((applied.room.as_str(), night), rooms);
+            night = plus_days(night, 1);
+        }
+    }
+    told
 }
 
 /// Nights that were closed and told to be open, from a message on until an instant.
