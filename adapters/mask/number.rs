@@ -99,7 +99,7 @@ fn short_run(bytes: &[u8], from: usize) -> Option<usize> {
 
 /// The end of what stands between two groups of a card number: at most three blanks, hyphens of any
 /// kind, full stops, strokes or underscores.
-fn separator(bytes: &[u8], from: usize) -> Option<usize> {
+pub(super) fn separator(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     for _ in 0..SEPARATORS_MAX {
         at += match bytes.get(at..).unwrap_or_default() {
