@@ -49,6 +49,11 @@ impl From<DistributionError> for Problem {
             DistributionError::Ledger(error) => return error.into(),
             DistributionError::UnknownConnection(_) => return Self::not_found("connection"),
             DistributionError::UnknownMessage(_) => return Self::not_found("message"),
+            DistributionError::NotReadAgain(_) => {
+                let detail = "only a message that came in, and was kept whole, is read again; \
+                              what is told goes out anew with POST …/accounts/{account}/resync";
+                return Self::new(Kind::Invalid, detail);
+            }
             DistributionError::UnknownChannel(channel) => {
                 return Self::invalid("/channel", format!("no adapter speaks {channel}"));
             }

@@ -38,6 +38,9 @@ pub enum DistributionError {
     /// No such raw message, or its body has been purged.
     #[error("there is no message {0} whose body is still kept")]
     UnknownMessage(MessageId),
+    /// A message that went out, or of which not all was kept.
+    #[error("message {0} is none that came in whole")]
+    NotReadAgain(MessageId),
     /// The adapter could not say it.
     #[error("the message could not be written: {0}")]
     Render(#[from] RenderError),
@@ -99,6 +102,7 @@ impl DistributionError {
             Self::Transport(_) | Self::SignIn(_) => Fault::Channel,
             Self::UnknownConnection(_)
             | Self::UnknownMessage(_)
+            | Self::NotReadAgain(_)
             | Self::UnknownChannel(_)
             | Self::Invalid(_) => Fault::Caller,
             _ => Fault::Ours,

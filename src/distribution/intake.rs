@@ -150,7 +150,8 @@ pub(crate) async fn keep_unread(
 ///
 /// # Errors
 ///
-/// [`DistributionError::UnknownMessage`] where there is none whose whole body is kept.
+/// [`DistributionError::UnknownMessage`] where there is none whose body is kept,
+/// [`DistributionError::NotReadAgain`] where it went out or was cut.
 pub async fn replay(
     distribution: &Distribution,
     id: MessageId,
@@ -168,8 +169,10 @@ pub(crate) async fn replay_once(
     let inner = &distribution.inner;
     let kept = message::load(&inner.pool, id)
         .await?
-        .filter(|kept| kept.direction == "in" && !kept.is_cut)
         .ok_or(DistributionError::UnknownMessage(id))?;
+    if kept.direction != "in" || kept.is_cut {
+        return Err(DistributionError::NotReadAgain(id));
+    }
     let row = connection::by_id(&inner.pool, kept.connection)
         .await?
         .ok_or(DistributionError::UnknownMessage(id))?;

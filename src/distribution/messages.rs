@@ -126,7 +126,8 @@ pub async fn load(
 ///
 /// # Errors
 ///
-/// [`DistributionError::UnknownMessage`] where there is none whose whole body is kept.
+/// [`DistributionError::UnknownMessage`] where there is none whose body is kept,
+/// [`DistributionError::NotReadAgain`] where it went out or was cut.
 pub async fn replay(
     distribution: &Distribution,
     id: MessageId,
@@ -170,7 +171,9 @@ pub async fn replay_mapped(
         }
         match intake::replay_once(distribution, id).await {
             Ok(_) => replayed += 1,
-            Err(error @ DistributionError::UnknownMessage(_)) => {
+            Err(
+                error @ (DistributionError::UnknownMessage(_) | DistributionError::NotReadAgain(_)),
+            ) => {
                 tracing::error!(message.id = %id, error = &error as &dyn std::error::Error,
                     "a message that waits for a mapping cannot be read again");
             }

@@ -8,6 +8,7 @@ mod document;
 mod hostile;
 mod inventory;
 mod manners;
+mod messages;
 mod portal;
 mod refused;
 mod replay;
