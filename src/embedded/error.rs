@@ -82,6 +82,13 @@ pub enum EmbeddedError {
         remedy: &'static str,
     },
 
+    /// A file stands where the state folder, or a folder above it, should be.
+    #[error("{} is no folder; choose another data_dir, e.g. /var/lib/keyrack.", .path.display())]
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+    },
+
     /// Root without anybody to become.
     #[error(
         "PostgreSQL does not run as root, and /etc/passwd knows neither postgres nor nobody. \
@@ -186,7 +193,7 @@ pub enum EmbeddedError {
     },
 
     /// A file or folder that did not do as asked.
-    #[error("cannot {what} {}: {source}", .path.display())]
+    #[error("cannot {what} {}", .path.display())]
     Io {
         /// The verb.
         what: &'static str,
@@ -197,7 +204,7 @@ pub enum EmbeddedError {
     },
 
     /// The server runs, but a connection failed.
-    #[error("cannot {what} at the private PostgreSQL: {source}")]
+    #[error("cannot {what} at the private PostgreSQL")]
     Connection {
         /// What was being done.
         what: &'static str,

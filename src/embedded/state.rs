@@ -39,12 +39,22 @@ impl State {
 
     /// Makes the folder, or checks the one that is there.
     pub fn open(&self, account: &Account) -> Result<(), EmbeddedError> {
+        if let Some(path) = self.file_in_the_way() {
+            return Err(EmbeddedError::NoFolder { path });
+        }
         account.check_way(&self.folder, "set data_dir, e.g. /var/lib/keyrack.")?;
         match fs::metadata(&self.folder) {
             Ok(found) if found.uid() == 0 && account.is_lent() => account.give(&self.folder),
             Ok(found) => check_owner(&self.folder, found.uid(), account),
             Err(_) => make_private(&self.folder, account),
         }
+    }
+
+    /// The nearest of the folder and those above it that exists, where it is a file.
+    fn file_in_the_way(&self) -> Option<PathBuf> {
+        let exists = |path: &&Path| fs::metadata(path).is_ok();
+        let nearest = self.folder.ancestors().find(exists)?;
+        (!nearest.is_dir()).then(|| nearest.to_path_buf())
     }
 
     /// Takes the folder for ourselves until the file is closed, and writes our pid into it.

@@ -108,6 +108,20 @@ async fn a_setting_that_the_server_refuses_is_shown_with_the_servers_own_words()
 }
 
 #[tokio::test]
+async fn a_file_in_the_place_of_a_folder_is_named() {
+    let place = Place::new();
+    let file = place.top.join("file");
+    fs::write(&file, "").unwrap();
+    for folder in [file.clone(), file.join("below/postgres")] {
+        let expected = format!(
+            "{} is no folder; choose another data_dir, e.g. /var/lib/keyrack.",
+            file.display()
+        );
+        assert_eq!(refusal(&folder).await, expected);
+    }
+}
+
+#[tokio::test]
 async fn root_is_told_that_the_servers_account_cannot_pass_a_private_folder() {
     if !is_root() {
         println!("skipped: only root lends its work to another account");
