@@ -102,15 +102,23 @@ fn told(code: &UnmappedCode) -> String {
 fn polled(connection: &str, state: &PollState) -> Option<Finding> {
     let seconds = state.failing_seconds?;
     let why = state.last_error.as_deref().unwrap_or("no reason is known");
-    let what = match state.goal {
-        Goal::PollMissed => "could not be asked for what it gave up delivering",
-        _ => "has not been polled",
-    };
-    Some(Finding::wrong(
-        "connections",
-        format!("{connection} {what} for {seconds} s: {why}"),
-        "look at endpoint and credentials: PUT /v1/connections/{connection}, then POST …/test",
-    ))
+    let part = "connections";
+    Some(match state.goal {
+        // The rest arrives; a connection that fails as a whole is not polled either.
+        Goal::PollMissed => Finding::unwise(
+            part,
+            format!(
+                "{connection} could not be asked for what it gave up delivering for {seconds} s: \
+                 {why}"
+            ),
+            "have the channel switch the recovery of reservations on; watch the mailbox until then",
+        ),
+        _ => Finding::wrong(
+            part,
+            format!("{connection} has not been polled for {seconds} s: {why}"),
+            "look at endpoint and credentials: PUT /v1/connections/{connection}, then POST …/test",
+        ),
+    })
 }
 
 fn state(name: &str, row: &AccountRow, mappings: usize) -> Finding {
