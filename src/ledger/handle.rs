@@ -63,7 +63,7 @@ impl Ledger {
             pool: batches,
             rules: KnownRules::default(),
             moves: Moves::default(),
-            counts: Counts::default(),
+            counts: Counts::begun(),
             batch_max: settings.batch_commands_max,
         });
         let mut workers = JoinSet::new();

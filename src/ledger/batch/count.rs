@@ -12,7 +12,20 @@ pub(crate) struct Counts {
     wishes: Mutex<Wishes>,
 }
 
+/// How a confirm after the end of its hold can end.
+const LATE: [&str; 3] = ["in_grace", "retaken", "refused"];
+
 impl Counts {
+    /// Shows what may never happen from the start: an alarm must see a first one.
+    pub(crate) fn begun() -> Self {
+        for outcome in LATE {
+            metrics::counter!("reservation_confirm_late_total", "outcome" => outcome).increment(0);
+        }
+        metrics::counter!("oversell_prevented_total").increment(0);
+        metrics::gauge!("reservation_expiry_lag_seconds_p95").set(0.0);
+        Self::default()
+    }
+
     /// A command was answered.
     pub(crate) fn answered(&self, asked: &Asked, answer: &Answer) {
         match answer {
