@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use keyrack_distribution::Distribution;
 use keyrack_distribution::channels::Channels;
 use keyrack_distribution::connections::{self, ConnectionSetup, Credentials};
@@ -105,6 +105,25 @@ impl Workplace {
         Ok(serde_json::to_value(&cell.values)?)
     }
 
+    /// What is not told, and what its accounts wait for.
+    async fn waiting(&self) -> Result<String> {
+        let lines: Vec<String> = sqlx::query_scalar(
+            "with clock as materialized (select ledger_now() as now)
+             select format('%s of account %s (full: %s, wait for a poll: %s, due in %s s, tries: %s; '
+                           'the account is next in %s s, waits %s s for a poll)',
+                           count(*), account_id, is_full, waits_for_poll,
+                           round(extract(epoch from min(due_at) - now), 3), max(attempt),
+                           round(extract(epoch from min(next_at) - now), 3),
+                           round(extract(epoch from now - min(waits_since)), 3))
+               from mark natural left join push_state, clock
+              group by account_id, is_full, waits_for_poll, now
+              limit 8",
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(lines.join("; "))
+    }
+
     /// Until the tail is read and nothing is left to be told; an error where that takes too long.
     pub async fn told(&self) -> Result<()> {
         let begun = Instant::now();
@@ -120,10 +139,13 @@ impl Workplace {
             if !unread && marks == 0 && turns == 0 {
                 return Ok(());
             }
-            ensure!(
-                begun.elapsed() < PATIENCE,
-                "after {PATIENCE:?} {marks} marks are not told (turns: {turns}, unread: {unread})"
-            );
+            if begun.elapsed() >= PATIENCE {
+                let waiting = self.waiting().await?;
+                bail!(
+                    "after {PATIENCE:?} {marks} marks are not told (turns: {turns}, unread: \
+                     {unread}): {waiting}"
+                );
+            }
             tokio::time::sleep(LOOK).await;
         }
     }
