@@ -405,7 +405,8 @@ for a few seconds more (five, unless the daemon's settings say otherwise).
 Idempotency-Key on a POST makes a repeat harmless: a success is kept with the request's \
 fingerprint for at least 24 hours; the same key with the same request gives that answer again, \
 with Idempotent-Replay: true, and with another request it is refused. A refusal is not kept: it is \
-decided anew. It is required for making reservations.
+decided anew. It is required for making reservations. Of a reservation, guests' names, notes and \
+assigned rooms are told as they are by then: what is kept for repeats holds no guest's data.
 
 Single things carry an ETag with their version. If-Match is required on PATCH and optional on \
 everything else that changes them.

@@ -235,7 +235,7 @@ async fn no_show(
     ask(&state, &at, command, &repeat, &body.bytes).await
 }
 
-/// Back to what it was before the last step, within the business day.
+/// Back to what it was before the last step; a check-out only within its business day.
 #[utoipa::path(post, path = "/v1/properties/{property}/reservations/{id}/undo",
     tag = "reservations", params(PropertyPath, ReservationPath), request_body = EmptyBody,
     responses((status = 200, body = ReservationView), Problems))]
