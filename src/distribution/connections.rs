@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::pace;
 use crate::seal::{Purpose, Seal};
 use crate::sign_in::{self, Login};
 use crate::store::connection::{self, ConnectionChange, ConnectionRow};
@@ -262,8 +263,7 @@ async fn converse(
         };
         match login.adapter.next(&login.session, &step) {
             Exchange::Send(outbound) => {
-                let capabilities = login.adapter.capabilities();
-                inner.limits.until_ready(login.row.id, capabilities).await;
+                pace::until_free(distribution, login).await?;
                 match inner.transport.send(&outbound).await {
                     Ok(reply) => last = Some((outbound, reply)),
                     Err(error) => return Ok(unreachable_now(&error)),

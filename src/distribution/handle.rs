@@ -14,7 +14,6 @@ use crate::channels::Channels;
 use crate::error::DistributionError;
 use crate::lag::Lagging;
 use crate::lease::Leases;
-use crate::limit::Limits;
 use crate::notice::Mailer;
 use crate::seal::Seal;
 use crate::settings::Settings;
@@ -44,7 +43,6 @@ pub(crate) struct Inner {
     /// The network.
     pub(crate) transport: Transport,
     /// The quota of each connection.
-    pub(crate) limits: Limits,
     /// Who polls what, among all daemons.
     pub(crate) leases: Leases,
     /// Who signs in where, within this process.
@@ -100,7 +98,6 @@ impl Distribution {
                 seal,
                 settings,
                 transport,
-                limits: Limits::default(),
                 leases: Leases::default(),
                 sign_ins: SignIns::default(),
                 mailer,

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::connections;
 use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::pace;
 use crate::seal::Purpose;
 use crate::store::connection::{self, ConnectionRow};
 
@@ -135,11 +136,6 @@ async fn load(distribution: &Distribution, id: ConnectionId) -> Result<Login, Di
         .ok_or_else(|| DistributionError::UnknownConnection(id.to_string()))?;
     let adapter = distribution.inner.channels.adapter(&row.channel)?;
     let session = connections::session(&distribution.inner.seal, &row)?;
-    let pace = connections::pace(&row);
-    distribution
-        .inner
-        .limits
-        .agree(row.id, pace.requests_per_minute);
     Ok(Login {
         row,
         adapter,
@@ -159,7 +155,6 @@ async fn converse(
     login: &Login,
 ) -> Result<SecretString, DistributionError> {
     let inner = &distribution.inner;
-    let capabilities = login.adapter.capabilities();
     let mut last: Option<(Outbound, Reply)> = None;
     for round in 0..ROUNDS_MAX {
         let step = Step {
@@ -171,7 +166,7 @@ async fn converse(
         };
         match login.adapter.next(&login.session, &step) {
             Exchange::Send(outbound) => {
-                inner.limits.until_ready(login.row.id, capabilities).await;
+                pace::until_free(distribution, login).await?;
                 let reply = inner.transport.send(&outbound).await?;
                 last = Some((outbound, reply));
             }

@@ -27,7 +27,7 @@ const GRANTS: [(&str, &str, &str); 13] = [
     (
         "distribution",
         "ledger model",
-        "async-trait base64 futures-util governor hex hmac jiff-sqlx lettre metrics reqwest \
+        "async-trait base64 futures-util hex hmac jiff-sqlx lettre metrics reqwest \
          rustls secrecy serde serde_json sha2 sqlx thiserror tokio tokio-util tracing uuid",
     ),
     (

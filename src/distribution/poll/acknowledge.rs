@@ -8,6 +8,7 @@ use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::intake::IntakeOutcome;
 use crate::intake::raw;
+use crate::pace;
 use crate::sign_in::{self, Login};
 use crate::store::{message, owed};
 
@@ -141,10 +142,7 @@ impl Speaker<'_> {
             &named,
         )
         .await?;
-        inner
-            .limits
-            .until_ready(row.id, adapter.capabilities())
-            .await;
+        pace::until_free(self.distribution, self.login).await?;
         let (status, verdict) = match inner.transport.send(outbound).await {
             Ok(reply) => {
                 let verdict = adapter.judge(outbound, &reply);

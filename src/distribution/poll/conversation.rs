@@ -11,6 +11,7 @@ use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::intake::IntakeOutcome;
 use crate::intake::{self, say};
+use crate::pace;
 use crate::poll::acknowledge::{self, Acknowledged};
 use crate::sign_in::{self, Login};
 use crate::store::clock;
@@ -154,11 +155,7 @@ impl<'a> Conversation<'a> {
 
     async fn ask(&mut self, outbound: Outbound) -> Result<Next, DistributionError> {
         let inner = &self.distribution.inner;
-        let capabilities = self.login.adapter.capabilities();
-        inner
-            .limits
-            .until_ready(self.login.row.id, capabilities)
-            .await;
+        pace::until_free(self.distribution, &self.login).await?;
         let reply = match inner.transport.send(&outbound).await {
             Ok(reply) => reply,
             Err(error) => return self.unanswered(&outbound, error).await,

@@ -8,6 +8,7 @@ use keyrack_model::ari::AriCell;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::pace;
 use crate::push::batch::{Batch, batches};
 use crate::push::deliver::{Round, narrowed, send};
 use crate::push::look::Listener;
@@ -36,10 +37,7 @@ pub(crate) async fn round(
     if wanted_at.is_none() && mark::all(&inner.pool, account).await?.is_empty() {
         return Ok(Round::Nothing);
     }
-    inner
-        .limits
-        .until_ready(login.row.id, listener.capabilities)
-        .await;
+    pace::until_free(distribution, login).await?;
     let marks = mark::all(&inner.pool, account).await?;
     let keys = tail::keys(&inner.ledger, &listener.listing()).await?;
     let cells = tail::cells(&inner.ledger, &listener.listing(), &keys).await?;

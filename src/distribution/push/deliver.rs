@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::pace;
 use crate::push::backoff::due_after_ms;
 use crate::push::batch::{Batch, batches};
 use crate::push::exchange::{Sent, exchange};
@@ -149,7 +150,7 @@ async fn round(
     };
     if !*has_permit {
         *has_permit = true;
-        if waited(distribution, login).await {
+        if waited(distribution, login).await? {
             // The numbers are of a moment ago: compute them anew, with the permit in hand.
             return Ok(Round::More);
         }
@@ -159,12 +160,10 @@ async fn round(
 }
 
 /// Waits for the quota; says whether that took long enough for numbers to change.
-async fn waited(distribution: &Distribution, login: &Login) -> bool {
+async fn waited(distribution: &Distribution, login: &Login) -> Result<bool, DistributionError> {
     let asked = Instant::now();
-    let capabilities: &Capabilities = login.adapter.capabilities();
-    let limits = &distribution.inner.limits;
-    limits.until_ready(login.row.id, capabilities).await;
-    asked.elapsed() > STALE_AFTER
+    pace::until_free(distribution, login).await?;
+    Ok(asked.elapsed() > STALE_AFTER)
 }
 
 /// Removes what is settled without a message and puts to rest what waits.

@@ -6,6 +6,7 @@ use keyrack_model::ari::AriPush;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::pace;
 use crate::sign_in::{self, Login};
 
 /// How a push went.
@@ -59,8 +60,7 @@ pub(crate) async fn exchange(
             });
         };
         if index > 0 || renewals > 0 {
-            let capabilities = login.adapter.capabilities();
-            inner.limits.until_ready(login.row.id, capabilities).await;
+            pace::until_free(distribution, login).await?;
         }
         let reply = match inner.transport.send(outbound).await {
             Ok(reply) => reply,

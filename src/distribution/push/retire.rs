@@ -7,6 +7,7 @@ use keyrack_model::stay::{StayRange, plus_days};
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::pace;
 use crate::push::backoff::due_after_ms;
 use crate::push::deliver::{Round, fail};
 use crate::push::exchange::{Sent, exchange};
@@ -49,10 +50,7 @@ pub(crate) async fn close(
             .map(|(code, nights)| span(code, *nights))
             .collect(),
     };
-    inner
-        .limits
-        .until_ready(login.row.id, listener.capabilities)
-        .await;
+    pace::until_free(distribution, login).await?;
     let verdict = match exchange(distribution, login, &push).await? {
         Sent::Judged { verdict, .. } => verdict,
         Sent::Unrendered(error) => Verdict::of(Outcome::Refused, error.why),

@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod connection;
+pub(crate) mod connection_pace;
 pub(crate) mod evidence;
 pub(crate) mod feed;
 pub(crate) mod lock;

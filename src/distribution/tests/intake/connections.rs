@@ -1,9 +1,12 @@
 //! Connections: what is kept of a login, and what is never given back.
 
+use std::time::{Duration, Instant};
+
 use keyrack_distribution::connections::{self, ConnectionSetup, Credentials, PutRefusal};
+use keyrack_distribution::poll;
 use keyrack_distribution::seal::Seal;
 use keyrack_distribution::sealed;
-use keyrack_model::adapter::Outcome;
+use keyrack_model::adapter::{Goal, Outcome};
 use keyrack_model::id::ChannelCode;
 use secrecy::SecretString;
 use serde_json::json;
@@ -194,4 +197,24 @@ async fn the_first_key_seals_the_database_and_another_does_not_fit() {
     sealed::give_up(pool, &other).await.unwrap();
     assert!(sealed::fits(pool, &other).await.unwrap());
     assert!(!sealed::fits(pool, &first).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn daemons_share_the_quota_of_a_connection() {
+    let desk = Desk::open().await;
+    let daemons = [desk.restarted().await, desk.restarted().await];
+    sqlx::query("update connection set settings = settings || '{\"requests_per_minute\": 60}'")
+        .execute(&desk.pool)
+        .await
+        .unwrap();
+    let began = Instant::now();
+    for daemon in daemons.iter().cycle().take(10) {
+        poll::once(daemon, "portal", Goal::Poll).await.unwrap();
+    }
+    let requests = desk.portal.requests("/queue").len();
+    assert!(requests >= 10, "{requests}");
+    // Six at once, then one a second.
+    let least = Duration::from_secs(u64::try_from(requests).unwrap() - 7);
+    let waited = began.elapsed();
+    assert!(waited >= least, "{requests} requests in {waited:?}");
 }
