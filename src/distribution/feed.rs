@@ -327,12 +327,12 @@ async fn write_marks(conn: &mut PgConnection, derived: &Derived) -> Result<(), D
             changed_at: reason.changed_at,
         })
         .collect();
-    for some in marks.chunks(MARKS_AT_ONCE) {
-        store::mark::upsert(conn, some).await?;
-    }
     let bells: Vec<Bell> = derived.bells.iter().copied().collect();
     if !bells.is_empty() {
         store::push_state::ring(conn, &bells).await?;
+    }
+    for some in marks.chunks(MARKS_AT_ONCE) {
+        store::mark::upsert(conn, some).await?;
     }
     Ok(())
 }

@@ -142,10 +142,10 @@ pub(crate) async fn mark_all(
             changed_at: None,
         })
         .collect();
+    push_state::ring(conn, &[bell(account)]).await?;
     for some in marks.chunks(MARKS_AT_ONCE) {
         mark::upsert(conn, some).await?;
     }
-    push_state::ring(conn, &[bell(account)]).await?;
     if capabilities.takes_complete_sets {
         push_health::want_complete(conn, account.id).await?;
     }

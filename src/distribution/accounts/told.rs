@@ -18,7 +18,7 @@ use crate::push::urgency::{Shown, openness};
 use crate::store::mark::Mark;
 use crate::store::told::Told;
 use crate::store::told_history::Telling;
-use crate::store::{mark, push_attempt, told, told_history, transaction};
+use crate::store::{mark, push_attempt, push_state, told, told_history, transaction};
 
 /// What was told of a night.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,6 +166,7 @@ async fn record(
         .map(|mark| (mark.key, mark.changed_at))
         .collect();
     let mut tx = transaction::begin(&inner.pool).await?;
+    push_state::lock(&mut tx, account).await?;
     let (attempt, now) =
         push_attempt::begin(&mut tx, account, cells.len(), cells.len(), false).await?;
     push_attempt::end(&mut tx, attempt, "served", None, None, 0).await?;

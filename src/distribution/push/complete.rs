@@ -16,7 +16,7 @@ use crate::push::plan::{self, Pick};
 use crate::sign_in::Login;
 use crate::store::mark::Rest;
 use crate::store::push_state::Turn;
-use crate::store::{mark, push_health, told, transaction};
+use crate::store::{mark, push_health, push_state, told, transaction};
 
 /// Whether an account is told by a complete set now.
 pub(crate) fn is_wanted(turn: &Turn, listener: &Listener) -> bool {
@@ -97,6 +97,7 @@ async fn set_aside(
 ) -> Result<(), DistributionError> {
     let account = listener.account.id;
     let mut tx = transaction::begin(&distribution.inner.pool).await?;
+    push_state::lock(&mut tx, account).await?;
     if !is_sent {
         let unchanged = picks.iter().filter(|pick| !pick.is_held);
         settled.extend(

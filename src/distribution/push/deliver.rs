@@ -74,7 +74,7 @@ async fn work(
         let found = look::account(distribution, turn.bell, started_at, turn.last_failed_at).await?;
         let Some(listener) = found else {
             tracing::info!(account.id = %turn.bell.account, "marks of an account that is gone");
-            mark::forget(&distribution.inner.pool, turn.bell.account).await?;
+            forget(distribution, turn).await?;
             return Ok(resting);
         };
         if matches!(
@@ -159,6 +159,14 @@ async fn round(
     send(distribution, turn, listener, login, picks, batch).await
 }
 
+/// Forgets the marks of an account that is gone.
+async fn forget(distribution: &Distribution, turn: &Turn) -> Result<(), DistributionError> {
+    let mut tx = transaction::begin(&distribution.inner.pool).await?;
+    push_state::lock(&mut tx, turn.bell.account).await?;
+    mark::forget(&mut tx, turn.bell.account).await?;
+    transaction::commit(tx).await
+}
+
 /// Waits for the quota; says whether that took long enough for numbers to change.
 async fn waited(distribution: &Distribution, login: &Login) -> Result<bool, DistributionError> {
     let asked = Instant::now();
@@ -176,6 +184,7 @@ async fn set_aside(
         return Ok(());
     }
     let mut tx = transaction::begin(&distribution.inner.pool).await?;
+    push_state::lock(&mut tx, listener.account.id).await?;
     mark::settle(&mut tx, listener.account.id, &plan.settled).await?;
     mark::rest(&mut tx, listener.account.id, &plan.rests).await?;
     transaction::commit(tx).await
@@ -209,6 +218,7 @@ async fn first(
         .collect();
     if !nameless.is_empty() {
         let mut tx = transaction::begin(&distribution.inner.pool).await?;
+        push_state::lock(&mut tx, listener.account.id).await?;
         mark::settle(&mut tx, listener.account.id, &nameless).await?;
         transaction::commit(tx).await?;
     }

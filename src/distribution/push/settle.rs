@@ -162,8 +162,8 @@ async fn mark_anew(conn: &mut PgConnection, sending: &Sending) -> Result<(), Dis
             changed_at: pick.mark.as_ref().and_then(|mark| mark.changed_at),
         })
         .collect();
-    mark::upsert(conn, &marks).await?;
-    push_state::ring(conn, &[sending.turn.bell]).await
+    push_state::ring(conn, &[sending.turn.bell]).await?;
+    mark::upsert(conn, &marks).await
 }
 
 /// The earlier messages of these cells that were never answered: they may still land.

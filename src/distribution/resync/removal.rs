@@ -9,8 +9,8 @@ use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::push::look::polled_at;
 use crate::store::push_health::{self, Removal};
-use crate::store::push_state::Bell;
-use crate::store::{clock, mark, mark_view, retired_code, told};
+use crate::store::push_state::{self, Bell};
+use crate::store::{clock, mark, mark_view, retired_code, told, transaction};
 
 /// Ends every account that may end.
 pub(super) async fn step(distribution: &Distribution) -> Result<(), DistributionError> {
@@ -81,9 +81,12 @@ async fn end(distribution: &Distribution, removal: &Removal) -> Result<(), Distr
         request_id: None,
     };
     catalog::remove_account(&inner.ledger, removal.account, &by).await?;
-    mark::forget(&inner.pool, removal.account).await?;
-    retired_code::forget(&inner.pool, removal.account).await?;
-    push_health::forget(&inner.pool, removal.account).await?;
+    let mut tx = transaction::begin(&inner.pool).await?;
+    push_state::lock(&mut tx, removal.account).await?;
+    mark::forget(&mut tx, removal.account).await?;
+    retired_code::forget(&mut *tx, removal.account).await?;
+    push_health::forget(&mut *tx, removal.account).await?;
+    transaction::commit(tx).await?;
     tracing::info!(account.id = %removal.account, "an account has ended");
     Ok(())
 }

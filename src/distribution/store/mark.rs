@@ -281,12 +281,12 @@ pub(crate) async fn rest(
 
 /// Forgets every mark of an account that is gone.
 pub(crate) async fn forget(
-    db: impl PgExecutor<'_>,
+    conn: &mut PgConnection,
     account: AccountId,
 ) -> Result<(), DistributionError> {
     sqlx::query("delete from mark where account_id = $1")
         .bind(account.0)
-        .execute(db)
+        .execute(conn)
         .await
         .map_err(DistributionError::while_doing("forgetting marks"))?;
     Ok(())

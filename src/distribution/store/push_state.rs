@@ -1,4 +1,8 @@
 //! Whose turn it is, and who holds it. The table push_state.
+//!
+//! Its row is locked before the marks of its account are written, whoever writes them ([`ring`],
+//! [`lock`] or [`is_ours`]): marks are written by the many and in any order, and so nobody waits in
+//! a circle.
 
 use jiff_sqlx::Timestamp;
 use keyrack_model::id::{AccountId, ConnectionId, PropertyId};
@@ -20,7 +24,7 @@ pub(crate) struct Bell {
 }
 
 /// Asks for a turn of each account: at once, or when the channel is to be left in peace no more.
-/// In the transaction of the marks, so that neither is there without the other.
+/// In the transaction of the marks and before them, so that neither is there without the other.
 pub(crate) async fn ring(conn: &mut PgConnection, bells: &[Bell]) -> Result<(), DistributionError> {
     let accounts: Vec<i64> = bells.iter().map(|bell| bell.account.0).collect();
     let properties: Vec<i64> = bells.iter().map(|bell| bell.property.0).collect();
@@ -162,6 +166,19 @@ pub(crate) async fn is_ours(
     .await
     .map_err(DistributionError::while_doing("looking at a turn"))?;
     Ok(row.is_some())
+}
+
+/// Locks an account's row until the transaction ends, where there is one.
+pub(crate) async fn lock(
+    conn: &mut PgConnection,
+    account: AccountId,
+) -> Result<(), DistributionError> {
+    sqlx::query("select from push_state where account_id = $1 for update")
+        .bind(account.0)
+        .execute(conn)
+        .await
+        .map_err(DistributionError::while_doing("locking a turn"))?;
+    Ok(())
 }
 
 /// When an account is looked at again.

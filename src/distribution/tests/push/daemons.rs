@@ -1,7 +1,9 @@
 //! Several daemons on one database: one reads, one sends to an account at a time.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jiff::civil::date;
 use keyrack_distribution::{Distribution, feed, push};
 
 use crate::house::{House, march};
@@ -141,4 +143,34 @@ async fn the_loops_tell_a_booking_quickly_and_end_in_time() {
     let begun = std::time::Instant::now();
     running.stop().await;
     assert!(begun.elapsed().as_secs() < 12);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_answer_is_lost_while_the_feed_writes_marks() {
+    let house = House::live().await;
+    house.polled().await;
+    let (reading, telling) = (house.twin().await, house.twin().await);
+    let is_over = AtomicBool::new(false);
+    let read = async {
+        while !is_over.load(Ordering::Relaxed) {
+            feed::drain(&reading).await.unwrap();
+        }
+    };
+    let tell = async {
+        while !is_over.load(Ordering::Relaxed) {
+            push::drain(&telling).await.unwrap();
+        }
+    };
+    let change = async {
+        for amount in 0..150 {
+            let set = format!("amount_minor = {}", 10_000 + amount);
+            house.rate_nights(&set, march(1), date(2030, 9, 1)).await;
+        }
+        is_over.store(true, Ordering::Relaxed);
+    };
+    tokio::join!(read, tell, change);
+    let messages = house.count("select count(*) from push_attempt").await;
+    assert!(messages >= 20, "{messages}");
+    let unanswered = "select count(*) from push_attempt where outcome <> 'accepted'";
+    assert_eq!(house.count(unanswered).await, 0, "of {messages}");
 }
