@@ -109,8 +109,8 @@ impl Workplace {
     async fn waiting(&self) -> Result<String> {
         let lines: Vec<String> = sqlx::query_scalar(
             "with clock as materialized (select ledger_now() as now)
-             select format('%s of account %s (full: %s, wait for a poll: %s, due in %s s, tries: %s; '
-                           'the account is next in %s s, waits %s s for a poll)',
+             select format('%s of account %s (full: %s, wait for a poll: %s, due in %s s, '
+                           'tries: %s; the account is next in %s s, waits %s s for a poll)',
                            count(*), account_id, is_full, waits_for_poll,
                            round(extract(epoch from min(due_at) - now), 3), max(attempt),
                            round(extract(epoch from min(next_at) - now), 3),
