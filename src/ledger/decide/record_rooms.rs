@@ -1,7 +1,7 @@
 //! The rooms of a fact: what the channel booked beside what is, and how a revision moves the
 //! latter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use keyrack_model::id::{RoomStayId, RoomTypeId};
 use keyrack_model::reservation::{GuestName, ReportedRoom, ReservationRevision, RevisionRoom};
@@ -139,37 +139,82 @@ pub fn revise_rooms(
 /// Pairs of present room and told room: by the channel's key where both have one, else by code,
 /// else in order.
 fn matched(rooms: &[RoomStay], told: &[RevisionRoom]) -> Vec<(usize, usize)> {
+    let mut open = Open::of(rooms);
     let mut pairs: Vec<(usize, usize)> = Vec::new();
-    let by_key = |room: &RoomStay, told: &RevisionRoom| {
-        let key = room.booked.as_ref().and_then(|b| b.room_key.as_deref());
-        key.is_some() && key == told.told.room_key.as_deref()
-    };
-    let by_code = |room: &RoomStay, told: &RevisionRoom| {
-        let keyed = room.booked.as_ref().is_some_and(|b| b.room_key.is_some());
-        let code = room.booked.as_ref().map(|b| b.room_code.as_str());
-        !(keyed && told.told.room_key.is_some()) && code == Some(told.told.room_code.as_str())
-    };
-    // What staff typed from the channel's e-mail has no words of the channel yet. Later, a room
-    // that the desk has added is none of the channel's.
-    let is_typed = rooms.iter().all(|room| room.booked.is_none());
-    let in_order = |_: &RoomStay, _: &RevisionRoom| is_typed;
-    type Rule<'a> = &'a dyn Fn(&RoomStay, &RevisionRoom) -> bool;
-    let rules: [Rule<'_>; 3] = [&by_key, &by_code, &in_order];
-    for is_pair in rules {
-        for (at, new) in told.iter().enumerate() {
-            if pairs.iter().any(|(_, known)| *known == at) {
-                continue;
+    let mut left: Vec<usize> = (0..told.len()).collect();
+    for by in [By::Key, By::Code, By::Order] {
+        left.retain(|at| match open.take(by, &told[*at]) {
+            Some(room) => {
+                pairs.push((room, *at));
+                false
             }
-            let free = |index: &usize| {
-                !rooms[*index].is_given_back && !pairs.iter().any(|(known, _)| known == index)
-            };
-            let mut open = (0..rooms.len()).filter(free);
-            if let Some(index) = open.find(|index| is_pair(&rooms[*index], new)) {
-                pairs.push((index, at));
-            }
-        }
+            None => true,
+        });
     }
     pairs
+}
+
+/// How a told room finds the one that is meant.
+#[derive(Clone, Copy)]
+enum By {
+    Key,
+    Code,
+    Order,
+}
+
+/// Present rooms that no told room has taken yet, each in every queue that it may be taken from: a
+/// message names a thousand rooms, and each is looked at a few times only.
+struct Open<'a> {
+    is_taken: Vec<bool>,
+    by_key: HashMap<&'a str, VecDeque<usize>>,
+    by_code: HashMap<&'a str, VecDeque<usize>>,
+    keyless_by_code: HashMap<&'a str, VecDeque<usize>>,
+    in_order: VecDeque<usize>,
+}
+
+impl<'a> Open<'a> {
+    fn of(rooms: &'a [RoomStay]) -> Self {
+        let mut open = Self {
+            is_taken: vec![false; rooms.len()],
+            by_key: HashMap::new(),
+            by_code: HashMap::new(),
+            keyless_by_code: HashMap::new(),
+            in_order: VecDeque::new(),
+        };
+        // What staff typed from the channel's e-mail has no words of the channel yet. Later, a room
+        // that the desk has added is none of the channel's.
+        let is_typed = rooms.iter().all(|room| room.booked.is_none());
+        let present = rooms.iter().enumerate();
+        for (at, room) in present.filter(|(_, room)| !room.is_given_back) {
+            if is_typed {
+                open.in_order.push_back(at);
+            }
+            let Some(booked) = &room.booked else { continue };
+            let code = booked.room_code.as_str();
+            open.by_code.entry(code).or_default().push_back(at);
+            match booked.room_key.as_deref() {
+                Some(key) => open.by_key.entry(key).or_default().push_back(at),
+                None => {
+                    let keyless = open.keyless_by_code.entry(code).or_default();
+                    keyless.push_back(at);
+                }
+            }
+        }
+        open
+    }
+
+    fn take(&mut self, by: By, told: &RevisionRoom) -> Option<usize> {
+        let code = told.told.room_code.as_str();
+        let queue = match (by, told.told.room_key.as_deref()) {
+            (By::Key, key) => self.by_key.get_mut(key?)?,
+            (By::Code, Some(_)) => self.keyless_by_code.get_mut(code)?,
+            (By::Code, None) => self.by_code.get_mut(code)?,
+            (By::Order, _) => &mut self.in_order,
+        };
+        let first = std::iter::from_fn(|| queue.pop_front()).find(|at| !self.is_taken[*at])?;
+        self.is_taken[first] = true;
+        Some(first)
+    }
 }
 
 /// Sets the types that the codes of a revision mean, where no mapping knew them; says whether there
