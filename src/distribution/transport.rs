@@ -4,6 +4,8 @@
 //! carry a key.
 
 mod guard;
+#[cfg(test)]
+mod strangers;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -144,8 +146,8 @@ impl Transport {
         }
         let host = url.host_str().ok_or(TransportError::BadAddress)?;
         let literal = host.trim_start_matches('[').trim_end_matches(']');
-        let leads_inside = literal.parse::<IpAddr>().is_ok_and(is_private)
-            || literal.eq_ignore_ascii_case("localhost");
+        let leads_inside =
+            literal.parse::<IpAddr>().is_ok_and(is_private) || is_of_this_machine(literal);
         if leads_inside && !self.private_targets {
             return Err(TransportError::PrivateTarget);
         }
@@ -198,6 +200,12 @@ impl Transport {
             body,
         })
     }
+}
+
+/// The names that mean this machine wherever they are resolved (RFC 6761, section 6.3).
+fn is_of_this_machine(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// Whether the other side took the request at all; what it says of it stands in the body.
