@@ -135,6 +135,8 @@ fn narrow_by_stay(
         (" and s.arrival >= ", filter.arrival_from),
         (" and s.arrival < ", filter.arrival_to),
         (" and s.departure >= ", filter.departure_from),
+        // Nobody departs before he arrives, and stays lie in the order in which they depart.
+        (" and s.departure >= ", filter.arrival_from),
         (" and s.departure < ", filter.departure_to),
         (" and s.taken_from <= ", filter.staying_on),
         (" and s.taken_until > ", filter.staying_on),
