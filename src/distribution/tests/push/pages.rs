@@ -87,7 +87,7 @@ const PINS: [Pin; 10] = [
     Pin(
         "select r.reservation_id from reservation r",
         60,
-        &["reservation_pkey", "room_stay_arrival"],
+        &["reservation_pkey", "room_stay_by_departure"],
     ),
 ];
 
