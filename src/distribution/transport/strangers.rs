@@ -2,6 +2,7 @@
 //! no more is held than is allowed.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::OnceLock;
 
 use keyrack_model::adapter::{Method, Outbound};
 use keyrack_strangers::{drawn, hostile_text};
@@ -13,12 +14,16 @@ use crate::settings::Settings;
 use crate::transport::guard::is_private;
 use crate::transport::{Transport, TransportError};
 
-fn transport() -> Transport {
-    Transport::new(&Settings {
-        reply_bytes_max: REPLY_BYTES_MAX,
-        ..Settings::default()
+/// One for all: making its clients takes longer than asking them.
+fn transport() -> &'static Transport {
+    static MADE: OnceLock<Transport> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let settings = Settings {
+            reply_bytes_max: REPLY_BYTES_MAX,
+            ..Settings::default()
+        };
+        Transport::new(&settings).expect("clients")
     })
-    .expect("clients")
 }
 
 /// An address of a private network as a browser would take it: in dots, in hexadecimal, in octal, as
