@@ -28,6 +28,11 @@ pub(crate) fn text(body: &[u8]) -> Result<&str, Unreadable> {
 
 /// The tree of a message.
 pub(crate) fn tree(text: &str) -> Result<Document<'_>, Unreadable> {
+    if has_crowded_element(text) {
+        return Err(format!(
+            "an element has more than {ATTRIBUTES_MAX} attributes"
+        ));
+    }
     let options = ParsingOptions {
         allow_dtd: false,
         nodes_limit: NODES_MAX,
@@ -39,6 +44,46 @@ pub(crate) fn tree(text: &str) -> Result<Document<'_>, Unreadable> {
         return Err(format!("the root element is not in the namespace {OTA}"));
     }
     Ok(document)
+}
+
+/// Whether an element has more attributes than any message needs. The reader compares each with all
+/// others of its element, so this is asked before it reads.
+fn has_crowded_element(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at..];
+        let aside = ASIDES.iter().find(|(open, _)| rest.starts_with(open));
+        let (values, end) = match aside {
+            Some((_, close)) => (
+                0,
+                rest.find(close).map_or(rest.len(), |at| at + close.len()),
+            ),
+            None => values_of_element(rest),
+        };
+        if values > ATTRIBUTES_MAX {
+            return true;
+        }
+        rest = &rest[end..];
+    }
+    false
+}
+
+/// The quoted values of the tag that begins here, and its end.
+fn values_of_element(text: &str) -> (usize, usize) {
+    let (mut values, mut quote) = (0, None);
+    for (at, byte) in text.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), close) if open == close => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => {
+                quote = Some(byte);
+                values += 1;
+            }
+            (None, b'>') => return (values, at + 1),
+            (None, _) => {}
+        }
+    }
+    (values, text.len())
 }
 
 fn encoding_label(text: &str) -> Option<&str> {
@@ -170,6 +215,12 @@ fn escape(out: &mut String, text: &str, place: Place) {
 /// A year of nights of fifty room and rate pairs stays far below this.
 const NODES_MAX: u32 = 500_000;
 
+/// The richest element of any channel has a dozen.
+const ATTRIBUTES_MAX: usize = 200;
+
+/// What begins as a tag does and is none.
+const ASIDES: [(&str, &str); 3] = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,5 +244,16 @@ mod tests {
         assert!(text(b"<?xml version='1.0' encoding='ISO-8859-1'?><r/>").is_err());
         assert!(text(&[b'<', 0xff, b'>']).is_err());
         assert!(tree(&"<a>".repeat(200_000)).is_err());
+    }
+
+    #[test]
+    fn an_element_crowded_with_attributes_is_refused_before_it_is_read() {
+        let with = |count: usize| {
+            let attributes: String = (0..count).map(|at| format!(" a{at}='>'")).collect();
+            format!("<!-- don't --><r xmlns=\"{OTA}\"><b{attributes}/></r>")
+        };
+        assert!(tree(&with(150)).is_ok());
+        let refused = tree(&with(100_000)).unwrap_err();
+        assert!(refused.contains("attributes"), "{refused}");
     }
 }
