@@ -59,6 +59,8 @@ enum Need {
     Nights(BTreeSet<NightKey>),
     /// Rooms that dead holds of properties may still take.
     Rooms(BTreeSet<PropertyId>),
+    /// Locks of what came into sight while the others were waited for.
+    Locks,
 }
 
 /// Rounds of reading that one try may need: stale rules, nights to be born, dead holds.
@@ -143,7 +145,9 @@ impl Attempt<'_> {
         let rooms = room::seen(conn, &keys::rooms(all())).await?;
         let mut keys = keys::of(all(), &known.rules, &rooms, self.relook);
         keys.nights.extend(known.born.iter().copied());
-        let sight = self.look(conn, &keys, locked).await?;
+        let Some(sight) = self.look(conn, &keys, locked).await? else {
+            return Ok(Round::Needs(Need::Locks));
+        };
         let stale = stale(&sight, &known.rules);
         if !stale.is_empty() {
             return Ok(Round::Needs(Need::Rules(stale)));
@@ -188,23 +192,32 @@ impl Attempt<'_> {
                 known.born.extend(unborn);
             }
             Need::Rooms(starved) => known.expiries = Some(expire_dead(conn, &starved).await?),
+            // The first read of the next round sees them.
+            Need::Locks => {}
         }
         Ok(())
     }
 
-    /// One read; under locks a first read tells what to lock.
+    /// One read; under locks a first read tells what to lock. `None` where the second sees more
+    /// than that: a reference that led nowhere may have a reservation by then, with nights, and
+    /// these would be written out of the order of the locks.
     async fn look(
         &self,
         conn: &mut PgConnection,
         keys: &Keys,
         locked: bool,
-    ) -> Result<Sight, LedgerError> {
+    ) -> Result<Option<Sight>, LedgerError> {
         let sight = read::read(conn, keys).await?;
         if !locked {
-            return Ok(sight);
+            return Ok(Some(sight));
         }
-        read::lock(conn, &keys::of_sight(&sight.seen, keys)).await?;
-        read::read(conn, keys).await
+        let held = keys::of_sight(&sight.seen, keys);
+        read::lock(conn, &held).await?;
+        let sight = read::read(conn, keys).await?;
+        let seen = keys::of_sight(&sight.seen, keys);
+        let is_held =
+            seen.nights.is_subset(&held.nights) && seen.reservations.is_subset(&held.reservations);
+        Ok(is_held.then_some(sight))
     }
 
     async fn read_rates(

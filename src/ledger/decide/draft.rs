@@ -434,6 +434,8 @@ impl Draft {
                 changes.judge(*key, &night.balance, &night.balance, rules);
             }
         }
+        changes.overbooked.sort_unstable();
+        changes.cured.sort_unstable();
         let mut changed: Vec<_> = self.reservations_before.into_iter().collect();
         changed.sort_unstable_by_key(|(key, _)| *key);
         for (key, before) in changed {
@@ -449,6 +451,9 @@ impl Draft {
                 .references
                 .push((property, account, reference, version, after));
         }
+        // They are written in the order in which they are claimed.
+        let key = |one: &(PropertyId, AccountId, String, i64, Reference)| (one.1, one.2.clone());
+        changes.references.sort_by_cached_key(key);
         changes.entries = self.entries;
         changes.guests = self.guests.into_iter().collect();
         let blocks = self.blocks.into_iter();
