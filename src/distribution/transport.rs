@@ -4,8 +4,6 @@
 //! carry a key.
 
 mod guard;
-#[cfg(test)]
-mod strangers;
 
 use std::fmt;
 use std::net::IpAddr;

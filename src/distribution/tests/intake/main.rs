@@ -11,4 +11,5 @@ mod mails;
 mod mapping;
 mod polls;
 mod portal;
+mod strangers;
 mod timetable;

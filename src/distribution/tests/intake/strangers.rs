@@ -1,18 +1,16 @@
-//! Addresses that customers choose and answers that channels give, made hostile: nothing breaks, and
-//! no more is held than is allowed.
+//! Addresses that customers choose and answers that channels give, made hostile: nothing breaks,
+//! and no more is held than is allowed.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::OnceLock;
 
+use keyrack_distribution::settings::Settings;
+use keyrack_distribution::transport::{Transport, TransportError};
 use keyrack_model::adapter::{Method, Outbound};
 use keyrack_strangers::{drawn, hostile_text};
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
 use proptest::sample::select;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
-use crate::settings::Settings;
-use crate::transport::guard::is_private;
-use crate::transport::{Transport, TransportError};
 
 /// One for all: making its clients takes longer than asking them.
 fn transport() -> &'static Transport {
@@ -26,8 +24,8 @@ fn transport() -> &'static Transport {
     })
 }
 
-/// An address of a private network as a browser would take it: in dots, in hexadecimal, in octal, as
-/// one number, short, or inside an address of IPv6.
+/// An address of a private network as a browser would take it: in dots, in hexadecimal, in octal,
+/// as one number, short, or inside an address of IPv6.
 fn private_hosts() -> impl Strategy<Value = String> {
     let inside = prop_oneof![
         Just([127, 0, 0, 1]),
@@ -70,7 +68,10 @@ proptest! {
             let read = reqwest::Url::parse(&url).expect("it was taken");
             let host = read.host_str().expect("it was taken");
             let literal = host.trim_start_matches('[').trim_end_matches(']').parse();
-            let is_inside = literal.is_ok_and(|address: IpAddr| is_private(address));
+            let is_inside = literal.is_ok_and(|address: IpAddr| match address {
+                IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
+                IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local(),
+            });
             prop_assert!(!is_inside, "{url}");
             prop_assert!(matches!(read.scheme(), "http" | "https"), "{url}");
         }
