@@ -1,7 +1,6 @@
 //! Which webhooks are to be called for which events.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use keyrack_ledger::reservations;
 use keyrack_model::id::PropertyId;
@@ -17,7 +16,7 @@ use crate::store::webhook_delivery::NewDelivery;
 pub(crate) async fn deliveries(
     distribution: &Distribution,
     events: &[Event],
-    houses: &HashMap<PropertyId, Arc<House>>,
+    houses: &HashMap<PropertyId, House>,
 ) -> Result<Vec<NewDelivery>, DistributionError> {
     if events.is_empty() {
         return Ok(Vec::new());

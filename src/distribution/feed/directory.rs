@@ -8,7 +8,6 @@
 //! read in between.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use keyrack_ledger::catalog::{self, AccountRow};
@@ -25,7 +24,7 @@ use crate::store::push_state::Bell;
 /// What is known of the properties that were met.
 #[derive(Default)]
 pub(crate) struct Directory {
-    houses: HashMap<PropertyId, (Timestamp, Arc<House>)>,
+    houses: HashMap<PropertyId, (Timestamp, House)>,
 }
 
 impl Directory {
@@ -41,7 +40,7 @@ impl Directory {
         now: Timestamp,
         entries: &[TailEntry],
         rates: &[RateTailEntry],
-    ) -> Result<HashMap<PropertyId, Arc<House>>, DistributionError> {
+    ) -> Result<HashMap<PropertyId, House>, DistributionError> {
         for change in rates {
             self.houses.remove(&change.property);
         }
@@ -53,13 +52,13 @@ impl Directory {
                 known.is_none_or(|(at, _)| now.duration_since(*at).as_secs() > KEPT_SECONDS);
             if is_old {
                 let house = read(distribution, *property).await?;
-                self.houses.insert(*property, (now, Arc::new(house)));
+                self.houses.insert(*property, (now, house));
             }
         }
         self.read_touched(distribution, entries, rates).await?;
         Ok(met
             .into_iter()
-            .filter_map(|property| Some((property, Arc::clone(&self.houses.get(&property)?.1))))
+            .filter_map(|property| Some((property, self.houses.get(&property)?.1.clone())))
             .collect())
     }
 
@@ -86,7 +85,7 @@ impl Directory {
             }
             let ledger = &distribution.inner.ledger;
             let touched = tail::types_touched(ledger, property, room_type).await?;
-            Arc::make_mut(house).touched.insert(room_type, touched);
+            house.touched.insert(room_type, touched);
         }
         Ok(())
     }
