@@ -8,6 +8,8 @@ pub(super) const MASK: u8 = b'*';
 /// Shortest and longest card number.
 const DIGITS: Range<usize> = 12..20;
 const SEPARATORS_MAX: usize = 3;
+/// Nanoseconds: more digits are no fraction of a second.
+const FRACTION_MAX: usize = 9;
 
 /// Bytes that a digit may begin with, as it is written.
 static DIGIT_STARTS: [bool; 256] = {
@@ -49,7 +51,7 @@ fn digit(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
     }
 }
 
-/// The end of `2030-03-01` where one stands here.
+/// The end of `2030-03-01`, or of `2030-03-01T10:00:00.25-05:00`, where one stands here.
 fn iso_date(bytes: &[u8], at: usize) -> Option<usize> {
     let date = bytes.get(at..at + 10)?;
     let shaped = date.iter().enumerate().all(|(place, byte)| match place {
@@ -59,7 +61,33 @@ fn iso_date(bytes: &[u8], at: usize) -> Option<usize> {
     let ends = !bytes.get(at + 10).is_some_and(u8::is_ascii_digit);
     let begins = at == 0 || !bytes[at - 1].is_ascii_digit();
     let dated = matches!(&date[..2], b"19" | b"20" | b"21") && matches!(date[5], b'0' | b'1');
-    (shaped && ends && begins && dated).then_some(at + 10)
+    (shaped && ends && begins && dated).then(|| time_end(bytes, at + 10))
+}
+
+/// The end of the time of day behind a date (RFC 3339, section 5.6), or of the date alone.
+fn time_end(bytes: &[u8], at: usize) -> usize {
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let is = |at: usize, byte: u8| bytes.get(at) == Some(&byte);
+    let pair = |at: usize| is_digit(at) && is_digit(at + 1);
+    let has_seconds = is(at, b'T')
+        && pair(at + 1)
+        && is(at + 3, b':')
+        && pair(at + 4)
+        && is(at + 6, b':')
+        && pair(at + 7);
+    if !has_seconds {
+        return at;
+    }
+    let mut end = at + 9;
+    if is(end, b'.') {
+        let fraction = bytes[end + 1..].iter().take(FRACTION_MAX);
+        end += 1 + fraction.take_while(|byte| byte.is_ascii_digit()).count();
+    }
+    let is_offset = is(end, b'+') || is(end, b'-');
+    if is_offset && pair(end + 1) && is(end + 3, b':') && pair(end + 4) {
+        end += 6;
+    }
+    end
 }
 
 /// Masks every card number outside of the kept places.

@@ -96,12 +96,14 @@ fn masked_number(bytes: &[u8], from: usize) -> (usize, usize) {
 fn behind_card(bytes: &[u8], card_end: usize) -> Option<Range<usize>> {
     let gap = gap(bytes, card_end, EXPIRY_GAP);
     let is_worded = bytes[card_end..gap].iter().any(u8::is_ascii_alphabetic);
-    match expiry(bytes, gap) {
+    let code = match expiry(bytes, gap) {
         Some(end) => code(bytes, self::gap(bytes, end, CODE_GAP)),
         // Behind other words it is a number of rooms, or of nights.
         None if is_worded => None,
         None => code(bytes, gap),
-    }
+    };
+    // In another value it is none of this card's.
+    code.filter(|code| !bytes[card_end..code.start].contains(&b'\''))
 }
 
 /// The end of `12/27`, `1-2027` or `12 27`, month and year.
@@ -217,6 +219,7 @@ mod tests {
             (", 321, late", ", ***, late"),
             (" 321 4321, 12/27 321 999", " *** ****, 12/27 *** 999"),
             (" until 2027-03-01", " until 2027-03-01"),
+            ("' Until='12/27' ID='321'", "' Until='12/27' ID='321'"),
             (" for 2 adults in 987", " for 2 adults in 987"),
             (" for room 987", " for room 987"),
             ("\" Amount=\"321\"", "\" Amount=\"321\""),

@@ -9,18 +9,20 @@ mod derive;
 pub(crate) mod directory;
 pub(crate) mod events;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use keyrack_ledger::catalog;
-use keyrack_ledger::tail::{self, Cursor};
+use keyrack_ledger::tail::{self, Cursor, RateTailEntry, TailEntry};
 use keyrack_model::channel::AccountState;
+use keyrack_model::id::PropertyId;
 use sqlx::PgConnection;
 use tokio::time::Instant;
 
 use crate::error::DistributionError;
 use crate::evidence;
 use crate::feed::calls::deliveries;
-use crate::feed::derive::{Derived, derive};
+use crate::feed::derive::{Derived, House, derive};
 use crate::feed::directory::Directory;
 use crate::feed::events::{Event, Subject};
 use crate::handle::Distribution;
@@ -94,6 +96,14 @@ pub(crate) struct Feed {
     is_alarmed: bool,
 }
 
+/// What a look found.
+struct Read {
+    entries: Vec<TailEntry>,
+    rates: Vec<RateTailEntry>,
+    houses: HashMap<PropertyId, House>,
+    derived: Derived,
+}
+
 /// What a look brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -132,18 +142,23 @@ impl Feed {
             }
             self.left_at = Some(place.clone());
         }
-        let limit = inner.settings.feed_entries_max;
-        let entries = tail::entries(&inner.ledger, place.entries, limit).await?;
-        let rates = tail::rate_changes(&inner.ledger, place.rates, limit).await?;
-        if entries.is_empty() && rates.is_empty() {
-            return Ok(Step::Idle);
-        }
-        let now = clock::now(&inner.pool).await?;
-        let houses = self
-            .directory
-            .houses(distribution, now, &entries, &rates)
-            .await?;
-        let derived = derive(&entries, &rates, &houses);
+        let mut limit = inner.settings.feed_entries_max;
+        let read = loop {
+            let Some(read) = self.read(distribution, &place, limit).await? else {
+                return Ok(Step::Idle);
+            };
+            // No turn of an account goes on while its marks are written.
+            if read.derived.marks.len() <= MARKS_MAX || limit <= 1 {
+                break read;
+            }
+            limit /= 2;
+        };
+        let Read {
+            entries,
+            rates,
+            houses,
+            derived,
+        } = read;
         let deliveries = deliveries(distribution, &derived.events, &houses).await?;
         let next = Place {
             system_identifier: place.system_identifier.clone(),
@@ -161,6 +176,32 @@ impl Feed {
         metrics::counter!("feed_entries_total").increment(entries.len() as u64);
         metrics::counter!("feed_marks_total").increment(derived.marks.len() as u64);
         Ok(Step::ReadMore)
+    }
+
+    /// What is new, so many entries of each tail at most, and what follows from it.
+    async fn read(
+        &mut self,
+        distribution: &Distribution,
+        place: &Place,
+        limit: u32,
+    ) -> Result<Option<Read>, DistributionError> {
+        let inner = &distribution.inner;
+        let entries = tail::entries(&inner.ledger, place.entries, limit).await?;
+        let rates = tail::rate_changes(&inner.ledger, place.rates, limit).await?;
+        if entries.is_empty() && rates.is_empty() {
+            return Ok(None);
+        }
+        let now = clock::now(&inner.pool).await?;
+        let directory = &mut self.directory;
+        let houses = directory.houses(distribution, now, &entries, &rates);
+        let houses = houses.await?;
+        let derived = derive(&entries, &rates, &houses);
+        Ok(Some(Read {
+            entries,
+            rates,
+            houses,
+            derived,
+        }))
     }
 
     /// A new reader, or a restored database: reading begins at the end, and everything is told
@@ -353,6 +394,8 @@ async fn clear_resolved(
 
 /// Rows of one statement at most.
 const MARKS_AT_ONCE: usize = 5_000;
+/// Marks of one look, about: so many are written in a second or two.
+const MARKS_MAX: usize = 50_000;
 /// A notification serialises commits, so there is at most one in so long.
 const NOTIFY_PAUSE: Duration = Duration::from_millis(50);
 /// A drain waits for other writers so long at most.

@@ -11,7 +11,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 
 use crate::connections;
-use crate::error::DistributionError;
+use crate::error::{DistributionError, Fault};
 use crate::handle::Distribution;
 use crate::pace;
 use crate::seal::Purpose;
@@ -95,6 +95,8 @@ pub(crate) async fn renew(
     }
     let learned = match converse(distribution, &login).await {
         Ok(learned) => learned,
+        // No word of the channel's: whoever comes next tries himself.
+        Err(error) if error.fault() != Fault::Channel => return Err(error),
         Err(error) => {
             *failure = Some(Failure {
                 until: Instant::now() + FAILURE_REST,

@@ -54,10 +54,13 @@ fn has_crowded_element(text: &str) -> bool {
         rest = &rest[at..];
         let aside = ASIDES.iter().find(|(open, _)| rest.starts_with(open));
         let (values, end) = match aside {
-            Some((_, close)) => (
-                0,
-                rest.find(close).map_or(rest.len(), |at| at + close.len()),
-            ),
+            Some((open, close)) => {
+                let end = rest[open.len()..].find(close);
+                (
+                    0,
+                    end.map_or(rest.len(), |at| open.len() + at + close.len()),
+                )
+            }
             None => values_of_element(rest),
         };
         if values > ATTRIBUTES_MAX {
@@ -253,6 +256,8 @@ mod tests {
             format!("<!-- don't --><r xmlns=\"{OTA}\"><b{attributes}/></r>")
         };
         assert!(tree(&with(150)).is_ok());
+        let aside = with(100_000).replace("<!-- don't -->", "<!--> <x a=' -->");
+        assert!(tree(&aside).unwrap_err().contains("attributes"));
         let refused = tree(&with(100_000)).unwrap_err();
         assert!(refused.contains("attributes"), "{refused}");
     }

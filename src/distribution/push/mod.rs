@@ -122,8 +122,8 @@ impl Pusher {
         let lease = inner.settings.push_lease_seconds;
         let a_third = Duration::from_secs(lease.into()) / 3;
         if self.renewed_at.is_none_or(|at| at.elapsed() >= a_third) {
-            push_state::renew(&inner.pool, &self.hands.claims(), lease).await?;
-            self.renewed_at = Some(Instant::now());
+            let all = push_state::renew(&inner.pool, &self.hands.claims(), lease).await?;
+            self.renewed_at = all.then(Instant::now);
         }
         if self.woken_at.is_none_or(|at| at.elapsed() >= PAUSE) {
             push_state::wake_polled(&inner.pool).await?;

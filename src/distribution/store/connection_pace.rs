@@ -4,8 +4,17 @@ use std::time::Duration;
 
 use keyrack_model::id::ConnectionId;
 use sqlx::PgExecutor;
+use sqlx::postgres::types::PgInterval;
 
 use crate::error::DistributionError;
+
+/// No place is farther off than that and one more: a clock that was ahead, and is so no longer,
+/// would keep a connection waiting until then.
+const AHEAD_MAX: PgInterval = PgInterval {
+    months: 0,
+    days: 0,
+    microseconds: 3_600_000_000,
+};
 
 /// Takes the next place of a connection and says how long it is until then.
 ///
@@ -24,12 +33,14 @@ pub(crate) async fn take(
            from connection, clock
           where connection_id = $1
              on conflict (connection_id) do update
-            set spent_until = greatest(pace.spent_until + $2 * interval '1 second',
+            set spent_until = greatest(least(pace.spent_until, (select now from clock) + $3)
+                                       + $2 * interval '1 second',
                                        excluded.spent_until)
          returning extract(epoch from spent_until - (select now from clock))::float8",
     )
     .bind(connection.0)
     .bind(apart.as_secs_f64())
+    .bind(AHEAD_MAX)
     .fetch_optional(executor)
     .await
     .map_err(DistributionError::while_doing("pacing a connection"))?;

@@ -133,22 +133,27 @@ pub(crate) async fn claim(
 
 /// Lengthens the leases of turns that are under way. One that ended without being given back,
 /// since the database was away just then, must not be among `claims`: its lease has to run out.
+///
+/// Whoever writes marks holds the row meanwhile: it is passed over, and nobody else can take it
+/// either. Says whether all were lengthened.
 pub(crate) async fn renew(
     db: impl PgExecutor<'_>,
     claims: &[Uuid],
     lease_seconds: u32,
-) -> Result<(), DistributionError> {
-    sqlx::query(
+) -> Result<bool, DistributionError> {
+    let renewed = sqlx::query(
         "update push_state set claimed_until = clock.now + $2 * interval '1 second'
          from (select ledger_now() as now) clock
-         where claimed_by = any($1)",
+         where account_id in (select account_id from push_state where claimed_by = any($1)
+                              order by account_id for update skip locked)",
     )
     .bind(claims)
     .bind(seconds(lease_seconds))
     .execute(db)
     .await
-    .map_err(DistributionError::while_doing("lengthening leases"))?;
-    Ok(())
+    .map_err(DistributionError::while_doing("lengthening leases"))?
+    .rows_affected();
+    Ok(usize::try_from(renewed).is_ok_and(|renewed| renewed >= claims.len()))
 }
 
 /// Whether the turn is still the one that holds its account; the row stays locked until the
@@ -246,11 +251,18 @@ pub(crate) async fn wake_polled(db: impl PgExecutor<'_>) -> Result<(), Distribut
         "update push_state state
          set waits_since = null,
              next_at = least(state.next_at, greatest(clock.now, state.backoff_until))
-         from poll_state poll, (select ledger_now() as now) clock
-         where state.waits_since is not null
-               and poll.connection_id = state.connection_id and poll.goal = 'poll'
-               and poll.last_complete_begun_at > state.waits_since
-               and poll.last_complete_begun_at > clock.now - $1 * interval '1 second'",
+         from (select ledger_now() as now) clock
+         where state.account_id in (
+             select waiting.account_id
+             from push_state waiting
+             join poll_state poll on poll.connection_id = waiting.connection_id
+                                     and poll.goal = 'poll'
+             where waiting.waits_since is not null
+                   and poll.last_complete_begun_at > waiting.waits_since
+                   and poll.last_complete_begun_at
+                       > (select ledger_now()) - $1 * interval '1 second'
+             order by waiting.account_id
+             for update of waiting skip locked)",
     )
     .bind(POLL_FRESH_SECONDS)
     .execute(db)

@@ -150,6 +150,7 @@ async fn no_answer_is_lost_while_the_feed_writes_marks() {
     let house = House::live().await;
     house.polled().await;
     let (reading, telling) = (house.twin().await, house.twin().await);
+    let messages = "select count(*) from push_attempt";
     let is_over = AtomicBool::new(false);
     let read = async {
         while !is_over.load(Ordering::Relaxed) {
@@ -162,15 +163,16 @@ async fn no_answer_is_lost_while_the_feed_writes_marks() {
         }
     };
     let change = async {
-        for amount in 0..150 {
+        for amount in 0.. {
             let set = format!("amount_minor = {}", 10_000 + amount);
             house.rate_nights(&set, march(1), date(2030, 9, 1)).await;
+            if house.count(messages).await >= 25 {
+                break;
+            }
         }
         is_over.store(true, Ordering::Relaxed);
     };
     tokio::join!(read, tell, change);
-    let messages = house.count("select count(*) from push_attempt").await;
-    assert!(messages >= 20, "{messages}");
     let unanswered = "select count(*) from push_attempt where outcome <> 'accepted'";
-    assert_eq!(house.count(unanswered).await, 0, "of {messages}");
+    assert_eq!(house.count(unanswered).await, 0);
 }
