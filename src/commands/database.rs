@@ -198,7 +198,10 @@ async fn watch(server: Arc<Mutex<Option<Server>>>, cancel: CancellationToken) {
         tracing::warn!("the private PostgreSQL ended by itself; starting it again");
         match server.restart().await {
             Ok(()) => tracing::info!("the private PostgreSQL is back"),
-            Err(error) => tracing::error!(%error, "the private PostgreSQL does not come back"),
+            Err(error) => tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the private PostgreSQL does not come back"
+            ),
         }
     }
 }

@@ -43,7 +43,11 @@ impl TestDatabase {
 pub async fn test_database(migrator: &Migrator) -> TestDatabase {
     match make(migrator).await {
         Ok(database) => database,
-        Err(error) => panic!("no database for this test: {error}"),
+        Err(error) => {
+            let cause = std::error::Error::source(&error);
+            let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
+            panic!("no database for this test: {error}{cause}");
+        }
     }
 }
 
