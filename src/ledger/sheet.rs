@@ -49,26 +49,29 @@ impl<'a> Sheet<'a> {
         let Some(calendar) = store::property::calendar(conn, property).await? else {
             return Ok(None);
         };
-        // The date after the last night as well: who departs then sleeps on it.
-        let (Some(nights), Some(dates)) = (
-            Stay::new(first, plus_days(last, 1)),
-            Stay::new(first, plus_days(last, 2)),
-        ) else {
+        let Some(nights) = Stay::new(first, plus_days(last, 1)) else {
             return Ok(None);
         };
-        let types: BTreeSet<RoomTypeId> = keys.iter().map(|key| key.room_type).collect();
-        let types: Vec<RoomTypeId> = types.into_iter().collect();
         let compositions = store::room_type::compositions(conn, property).await?;
-        let plain: BTreeSet<RoomTypeId> = types
-            .iter()
-            .flat_map(|id| parts(&compositions, *id))
-            .map(|(part, _)| part)
-            .collect();
-        let plain: Vec<RoomTypeId> = plain.into_iter().collect();
         let rules = store::buffer_rule::list(conn, property).await?;
-        let rates = store::rate::load(conn, property, &types, dates).await?;
+        // The dates after the nights as well: who departs then sleeps on it.
+        let dates: BTreeSet<(RoomTypeId, StayDate)> = keys
+            .iter()
+            .flat_map(|key| [key.night, plus_days(key.night, 1)].map(|at| (key.room_type, at)))
+            .collect();
+        // A room that is told beside its plans carries nothing of theirs.
+        let with_plans = !listing.capabilities.knows_rate_plans
+            || keys.iter().any(|key| key.rate_plan.is_some());
+        let rates = store::rate::load_of(conn, property, &dates, with_plans).await?;
+        let plain: BTreeSet<(RoomTypeId, StayDate)> = keys
+            .iter()
+            .flat_map(|key| {
+                let parts = parts(&compositions, key.room_type).into_iter();
+                parts.map(|(part, _)| (part, key.night))
+            })
+            .collect();
         // The rooms last: the later they are read, the less has been sold since.
-        let present = night::present(conn, property, &plain, nights).await?;
+        let present = night::present_of(conn, property, &plain, nights).await?;
         let mut mapped = BTreeSet::new();
         for mapping in listing.mappings {
             mapped.insert((mapping.room_type, None));

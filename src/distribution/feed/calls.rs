@@ -1,6 +1,7 @@
 //! Which webhooks are to be called for which events.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use keyrack_ledger::reservations;
 use keyrack_model::id::PropertyId;
@@ -16,7 +17,7 @@ use crate::store::webhook_delivery::NewDelivery;
 pub(crate) async fn deliveries(
     distribution: &Distribution,
     events: &[Event],
-    houses: &HashMap<PropertyId, House>,
+    houses: &HashMap<PropertyId, Arc<House>>,
 ) -> Result<Vec<NewDelivery>, DistributionError> {
     if events.is_empty() {
         return Ok(Vec::new());

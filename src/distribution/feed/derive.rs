@@ -3,6 +3,7 @@
 //! Pure. The same entries give the same marks, whoever reads them and however often.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use keyrack_ledger::tail::{RateTailEntry, TailEntry};
@@ -63,7 +64,7 @@ pub(crate) struct Derived {
 pub(crate) fn derive(
     entries: &[TailEntry],
     rates: &[RateTailEntry],
-    houses: &HashMap<PropertyId, House>,
+    houses: &HashMap<PropertyId, Arc<House>>,
 ) -> Derived {
     let mut derived = Derived::default();
     let mut kinds = Kinds::default();
@@ -75,7 +76,8 @@ pub(crate) fn derive(
         if let (Some(house), Some(room_type), Some(nights)) =
             (houses.get(&entry.property), entry.room_type, entry.nights)
         {
-            derived.mark(house, None, Some(room_type), nights, reason);
+            let cells = Cells::Rooms(room_type);
+            derived.mark(house, None, cells, nights, reason);
         }
         derived.events.extend(events::of(entry));
         derived.evidence.extend(evidence(entry));
@@ -87,31 +89,42 @@ pub(crate) fn derive(
                 is_cancellation: false,
                 changed_at: is_change.then_some(change.at),
             };
-            derived.mark(
-                house,
-                change.account,
-                change.room_type,
-                change.nights,
-                reason,
-            );
+            let cells = change.room_type.map_or(Cells::All, Cells::Of);
+            derived.mark(house, change.account, cells, change.nights, reason);
         }
     }
     derived
 }
 
+/// Which cells a change concerns, on its nights.
+#[derive(Clone, Copy)]
+enum Cells {
+    /// Of every type.
+    All,
+    /// Of a type and all its plans: a plan that follows another changes with it.
+    Of(RoomTypeId),
+    /// The rooms of a type. Its plans are marked by the push, where the night sold out or opened:
+    /// nothing else about them hangs on the rooms.
+    Rooms(RoomTypeId),
+}
+
 impl Derived {
-    /// Marks every told cell of a type (or of all) on some nights, at one account (or at all).
-    ///
-    /// The plans of a type are marked with it: a night that sells out closes them as well, and a
-    /// plan that follows another changes with it. What turns out unchanged is settled unsent.
+    /// Marks told cells on some nights, at one account (or at all). What turns out unchanged is
+    /// settled unsent.
     fn mark(
         &mut self,
         house: &House,
         only: Option<AccountId>,
-        room_type: Option<RoomTypeId>,
+        cells: Cells,
         nights: StayRange,
         reason: Reason,
     ) {
+        let (room_type, is_room) = match cells {
+            Cells::All => (None, false),
+            Cells::Of(room_type) => (Some(room_type), false),
+            Cells::Rooms(room_type) => (Some(room_type), true),
+        };
+        let room = BTreeSet::from([None]);
         let alone: Vec<RoomTypeId> = room_type.into_iter().collect();
         let touched = room_type.map(|id| house.touched.get(&id).unwrap_or(&alone));
         for listed in &house.accounts {
@@ -122,6 +135,7 @@ impl Derived {
             };
             for (id, plans) in &listed.cells {
                 if touched.is_none_or(|touched| touched.contains(id)) {
+                    let plans = if is_room { &room } else { plans };
                     self.mark_type(listed.bell, *id, plans, told, reason);
                 }
             }
@@ -234,13 +248,13 @@ mod tests {
         }
     }
 
-    fn houses(accounts: Vec<Listed>) -> HashMap<PropertyId, House> {
+    fn houses(accounts: Vec<Listed>) -> HashMap<PropertyId, Arc<House>> {
         let house = House {
             code: "seehof".into(),
             accounts,
             touched: HashMap::from([(RoomTypeId(1), vec![RoomTypeId(1), RoomTypeId(3)])]),
         };
-        HashMap::from([(PropertyId(1), house)])
+        HashMap::from([(PropertyId(1), Arc::new(house))])
     }
 
     fn entry(kind: &str, room_type: i64, nights: StayRange) -> TailEntry {
@@ -268,20 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn a_booking_marks_the_rooms_and_plans_of_its_type_and_of_types_made_of_it() {
+    fn a_booking_marks_the_rooms_of_its_type_and_of_types_made_of_it() {
         let houses = houses(vec![
             listed(4, &[(1, &[8]), (2, &[])]),
             listed(5, &[(3, &[])]),
         ]);
         let derived = derive(&[entry("confirmed", 1, nights(3, 4))], &[], &houses);
-        assert_eq!(
-            lines(&derived),
-            [
-                "4: 1/0 2030-05-03",
-                "4: 1/8 2030-05-03",
-                "5: 3/0 2030-05-03"
-            ]
-        );
+        assert_eq!(lines(&derived), ["4: 1/0 2030-05-03", "5: 3/0 2030-05-03"]);
         assert_eq!(derived.bells.len(), 2);
     }
 
@@ -335,6 +342,25 @@ mod tests {
         assert_eq!(
             lines(&derive(&[], &[change], &houses)),
             ["5: 2/0 2030-05-18", "5: 2/0 2030-05-19"]
+        );
+    }
+
+    #[test]
+    fn a_change_of_rates_of_a_type_marks_its_plans_as_well() {
+        let change = RateTailEntry {
+            cursor: Cursor::default(),
+            property: PropertyId(1),
+            room_type: Some(RoomTypeId(2)),
+            rate_plan: Some(RatePlanId(8)),
+            account: None,
+            nights: nights(3, 4),
+            fields: vec!["rate".into()],
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let houses = houses(vec![listed(4, &[(1, &[8]), (2, &[8])])]);
+        assert_eq!(
+            lines(&derive(&[], &[change], &houses)),
+            ["4: 2/0 2030-05-03", "4: 2/8 2030-05-03"]
         );
     }
 

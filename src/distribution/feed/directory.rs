@@ -8,6 +8,7 @@
 //! read in between.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use keyrack_ledger::catalog::{self, AccountRow};
@@ -24,7 +25,7 @@ use crate::store::push_state::Bell;
 /// What is known of the properties that were met.
 #[derive(Default)]
 pub(crate) struct Directory {
-    houses: HashMap<PropertyId, (Timestamp, House)>,
+    houses: HashMap<PropertyId, (Timestamp, Arc<House>)>,
 }
 
 impl Directory {
@@ -40,7 +41,7 @@ impl Directory {
         now: Timestamp,
         entries: &[TailEntry],
         rates: &[RateTailEntry],
-    ) -> Result<HashMap<PropertyId, House>, DistributionError> {
+    ) -> Result<HashMap<PropertyId, Arc<House>>, DistributionError> {
         for change in rates {
             self.houses.remove(&change.property);
         }
@@ -52,13 +53,13 @@ impl Directory {
                 known.is_none_or(|(at, _)| now.duration_since(*at).as_secs() > KEPT_SECONDS);
             if is_old {
                 let house = read(distribution, *property).await?;
-                self.houses.insert(*property, (now, house));
+                self.houses.insert(*property, (now, Arc::new(house)));
             }
         }
         self.read_touched(distribution, entries, rates).await?;
         Ok(met
             .into_iter()
-            .filter_map(|property| Some((property, self.houses.get(&property)?.1.clone())))
+            .filter_map(|property| Some((property, Arc::clone(&self.houses.get(&property)?.1))))
             .collect())
     }
 
@@ -85,7 +86,7 @@ impl Directory {
             }
             let ledger = &distribution.inner.ledger;
             let touched = tail::types_touched(ledger, property, room_type).await?;
-            house.touched.insert(room_type, touched);
+            Arc::make_mut(house).touched.insert(room_type, touched);
         }
         Ok(())
     }

@@ -4,11 +4,14 @@
 //! Never more than one request is in flight for an account, on any number of daemons: the turn is a
 //! row that one of them holds. So no older number can land on a newer one.
 
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use keyrack_model::adapter::Demand;
+use keyrack_model::ari::AriKey;
 use keyrack_model::channel::{AccountState, Capabilities};
+use keyrack_model::id::{RatePlanId, RoomTypeId};
 use tokio::time::Instant;
 
 use crate::error::DistributionError;
@@ -138,16 +141,23 @@ async fn round(
     if marks.is_empty() {
         return Ok(Round::Nothing);
     }
+    let is_everything = marks.len() < inner.settings.push_marks_max as usize;
     let plan = look::plan(distribution, listener, marks).await?;
+    if mark_plans(distribution, listener, &plan).await? {
+        return Ok(Round::More);
+    }
     set_aside(distribution, listener, &plan).await?;
+    let is_one_kind = plan.lowering.is_empty() || plan.raising.is_empty();
     let picks = if plan.lowering.is_empty() {
         plan.raising
     } else {
         plan.lowering
     };
+    let count = picks.len();
     let Some((batch, picks)) = first(distribution, listener, picks).await? else {
         return Ok(Round::More);
     };
+    let is_last = is_everything && is_one_kind && picks.len() == count;
     if !*has_permit {
         *has_permit = true;
         if waited(distribution, login).await? {
@@ -156,7 +166,49 @@ async fn round(
         }
     }
     *has_permit = false;
-    send(distribution, turn, listener, login, picks, batch).await
+    let round = send(distribution, turn, listener, login, picks, batch).await?;
+    // What was marked meanwhile has rung: it is heard when the turn is given back.
+    Ok(match round {
+        Round::More if is_last => Round::Nothing,
+        round => round,
+    })
+}
+
+/// Marks the plans of rooms that sold out or opened; `true` where some were not marked yet.
+async fn mark_plans(
+    distribution: &Distribution,
+    listener: &Listener,
+    plan: &Plan,
+) -> Result<bool, DistributionError> {
+    if plan.turned.is_empty() || !listener.capabilities.knows_rate_plans {
+        return Ok(false);
+    }
+    let mut plans: HashMap<RoomTypeId, BTreeSet<RatePlanId>> = HashMap::new();
+    for mapping in &listener.mappings {
+        let of_type = plans.entry(mapping.room_type).or_default();
+        of_type.extend(mapping.rate_plan);
+    }
+    let mut marks = Vec::new();
+    for mark in &plan.turned {
+        for rate_plan in plans.get(&mark.key.room_type).into_iter().flatten() {
+            let rate_plan = Some(*rate_plan);
+            marks.push((
+                AriKey {
+                    rate_plan,
+                    ..mark.key
+                },
+                mark,
+            ));
+        }
+    }
+    if marks.is_empty() {
+        return Ok(false);
+    }
+    let mut tx = transaction::begin(&distribution.inner.pool).await?;
+    push_state::lock(&mut tx, listener.account.id).await?;
+    let added = mark::add(&mut tx, listener.account.id, &marks).await?;
+    transaction::commit(tx).await?;
+    Ok(added > 0)
 }
 
 /// Forgets the marks of an account that is gone.
@@ -210,8 +262,7 @@ async fn first(
     let cells: Vec<_> = picks.iter().map(|pick| pick.cell.clone()).collect();
     let hotel = &listener.account.hotel_code;
     let batches = batches(hotel, false, &cells, &listener.mappings, &capabilities);
-    let told_of: std::collections::BTreeSet<usize> =
-        batches.iter().flat_map(Batch::cells).collect();
+    let told_of: BTreeSet<usize> = batches.iter().flat_map(Batch::cells).collect();
     let nameless: Vec<_> = (0..picks.len())
         .filter(|index| !told_of.contains(index))
         .filter_map(|index| picks[index].mark.as_ref().map(|mark| (mark.key, mark.seq)))

@@ -109,6 +109,42 @@ pub(crate) async fn upsert(
     Ok(())
 }
 
+/// Marks the plans of rooms that sold out or opened, as old as the rooms' own marks; those that are
+/// marked already stay as they are. Says how many are new.
+pub(crate) async fn add(
+    conn: &mut PgConnection,
+    account: AccountId,
+    marks: &[(AriKey, &Mark)],
+) -> Result<u64, DistributionError> {
+    let (room_types, rate_plans, nights) = columns(marks.iter().map(|(key, _)| *key));
+    let first: Vec<Timestamp> = marks
+        .iter()
+        .map(|(_, of)| of.first_marked_at.into())
+        .collect();
+    let last: Vec<Timestamp> = marks.iter().map(|(_, of)| of.marked_at.into()).collect();
+    let changed = instants(marks.iter().map(|(_, of)| of.changed_at));
+    let done = sqlx::query(
+        "insert into mark (account_id, room_type_id, rate_plan_id, stay_date,
+                           first_marked_at, marked_at, due_at, changed_at)
+         select $1, t, p, d, f, m, ledger_now(), h
+         from unnest($2::bigint[], $3::bigint[], $4::date[], $5::timestamptz[],
+                     $6::timestamptz[], $7::timestamptz[]) as cell(t, p, d, f, m, h)
+         order by t, p, d
+         on conflict (account_id, room_type_id, rate_plan_id, stay_date) do nothing",
+    )
+    .bind(account.0)
+    .bind(room_types)
+    .bind(rate_plans)
+    .bind(nights)
+    .bind(first)
+    .bind(last)
+    .bind(changed)
+    .execute(conn)
+    .await
+    .map_err(DistributionError::while_doing("marking plans"))?;
+    Ok(done.rows_affected())
+}
+
 #[derive(sqlx::FromRow)]
 struct Row {
     room_type_id: i64,
@@ -195,6 +231,9 @@ pub(crate) async fn settle(
     account: AccountId,
     marks: &[(AriKey, i64)],
 ) -> Result<(), DistributionError> {
+    if marks.is_empty() {
+        return Ok(());
+    }
     let (room_types, rate_plans, nights) = columns(marks.iter().map(|(key, _)| *key));
     let seqs: Vec<i64> = marks.iter().map(|(_, seq)| *seq).collect();
     sqlx::query(
@@ -241,6 +280,9 @@ pub(crate) async fn rest(
     account: AccountId,
     rests: &[Rest],
 ) -> Result<(), DistributionError> {
+    if rests.is_empty() {
+        return Ok(());
+    }
     let (room_types, rate_plans, nights) = columns(rests.iter().map(|rest| rest.key));
     let seqs: Vec<i64> = rests.iter().map(|rest| rest.seq).collect();
     let waits: Vec<bool> = rests.iter().map(|rest| rest.waits_for_poll).collect();

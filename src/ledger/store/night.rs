@@ -1,6 +1,6 @@
 //! Nights outside a batch: their birth, and what is read of them. Only batches change their counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff_sqlx::Date;
 use keyrack_model::id::{PropertyId, RoomTypeId};
@@ -183,6 +183,29 @@ pub(crate) async fn balances(
     Ok(rows.into_iter().map(Row::balance).collect())
 }
 
+/// The balances of single nights of types.
+async fn balances_of(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    cells: &BTreeSet<(RoomTypeId, StayDate)>,
+) -> Result<Vec<(RoomTypeId, StayDate, NightBalance)>, LedgerError> {
+    let ids: Vec<i64> = cells.iter().map(|(id, _)| id.0).collect();
+    let nights: Vec<Date> = cells.iter().map(|(_, night)| Date::from(*night)).collect();
+    let rows: Vec<Row> = sqlx::query_as(
+        "select room_type_id, stay_date, physical, out_of_order, overbooking_limit, allotted,
+                held, sold, oversold
+         from unnest($2::bigint[], $3::date[]) as cell (t, d)
+         join night on property_id = $1 and room_type_id = t and stay_date = d",
+    )
+    .bind(property.0)
+    .bind(ids)
+    .bind(nights)
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading nights"))?;
+    Ok(rows.into_iter().map(Row::balance).collect())
+}
+
 impl Row {
     fn balance(self) -> (RoomTypeId, StayDate, NightBalance) {
         let balance = NightBalance {
@@ -254,6 +277,26 @@ pub(crate) async fn present(
     nights: StayRange,
 ) -> Result<BTreeMap<(RoomTypeId, StayDate), NightBalance>, LedgerError> {
     let balances = balances(conn, property, types, nights).await?;
+    less_dead(conn, property, nights, balances).await
+}
+
+/// The same of single nights of types.
+pub(crate) async fn present_of(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    cells: &BTreeSet<(RoomTypeId, StayDate)>,
+    nights: StayRange,
+) -> Result<BTreeMap<(RoomTypeId, StayDate), NightBalance>, LedgerError> {
+    let balances = balances_of(conn, property, cells).await?;
+    less_dead(conn, property, nights, balances).await
+}
+
+async fn less_dead(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    nights: StayRange,
+    balances: Vec<(RoomTypeId, StayDate, NightBalance)>,
+) -> Result<BTreeMap<(RoomTypeId, StayDate), NightBalance>, LedgerError> {
     let mut present: BTreeMap<_, _> = balances
         .into_iter()
         .map(|(room_type, night, b)| ((room_type, night), b))

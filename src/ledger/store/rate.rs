@@ -1,5 +1,7 @@
 //! Rates and restrictions of nights: `rate_night`.
 
+use std::collections::BTreeSet;
+
 use jiff_sqlx::Date;
 use keyrack_model::id::{AccountId, PropertyId, RatePlanId, RoomTypeId};
 use keyrack_model::restriction::Restrictions;
@@ -49,6 +51,39 @@ pub(crate) async fn load(
     .bind(ids)
     .bind(Date::from(nights.arrival()))
     .bind(Date::from(nights.departure()))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading rates"))?;
+    Ok(rows.into_iter().map(RateNight::from).collect())
+}
+
+/// What was set of single nights of types, with what was set of the whole property on those
+/// nights; of plans only where `with_plans`.
+pub(crate) async fn load_of(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    cells: &BTreeSet<(RoomTypeId, StayDate)>,
+    with_plans: bool,
+) -> Result<Vec<RateNight>, LedgerError> {
+    let nights: BTreeSet<StayDate> = cells.iter().map(|(_, night)| *night).collect();
+    let of_types = cells.iter().map(|(id, night)| (id.0, *night));
+    let of_property = nights.into_iter().map(|night| (0, night));
+    let (ids, nights): (Vec<i64>, Vec<Date>) = of_types
+        .chain(of_property)
+        .map(|(id, night)| (id, Date::from(night)))
+        .unzip();
+    let rows: Vec<Row> = sqlx::query_as(
+        "select room_type_id, rate_plan_id, account_id, stay_date, amount_minor, occupancy_rates,
+                min_stay_arrival, min_stay_through, max_stay, closed_to_arrival,
+                closed_to_departure, min_advance_days, max_advance_days, stop_sell
+         from unnest($2::bigint[], $3::date[]) as cell (t, d)
+         join rate_night on property_id = $1 and room_type_id = t and stay_date = d
+         where $4 or rate_plan_id = 0",
+    )
+    .bind(property.0)
+    .bind(ids)
+    .bind(nights)
+    .bind(with_plans)
     .fetch_all(conn)
     .await
     .map_err(LedgerError::while_doing("reading rates"))?;

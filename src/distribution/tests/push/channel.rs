@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 /// Takes single nights, of rooms and of rate plans.
 pub struct Deltas;
 
+/// The same, and opens a night by itself where it was told 0: so it is told closed.
+pub struct Reopens;
+
 /// Takes nothing but complete sets, of rooms.
 pub struct Sets;
 
@@ -54,6 +57,11 @@ const DELTAS: Capabilities = Capabilities {
     settle_seconds: None,
     signs_in: true,
     sign_in_seconds: 86_400,
+};
+
+const REOPENS: Capabilities = Capabilities {
+    reopens_by_itself: true,
+    ..DELTAS
 };
 
 const SETS: Capabilities = Capabilities {
@@ -127,6 +135,7 @@ macro_rules! speaks {
 }
 
 speaks!(Deltas, "deltas", DELTAS);
+speaks!(Reopens, "reopens", REOPENS);
 speaks!(Sets, "sets", SETS);
 speaks!(Both, "both", BOTH);
 speaks!(Silent, "silent", SILENT);

@@ -29,7 +29,7 @@ use serde_json::json;
 use sqlx::PgPool;
 use uuid::Uuid;
 
-use crate::channel::{Both, Deltas, Sets, Silent};
+use crate::channel::{Both, Deltas, Reopens, Sets, Silent};
 use crate::portal::Portal;
 
 /// A hotel; its clock stands on 20 February 2030, noon. Five doubles (`DBL`, plan `bar` as `BAR`),
@@ -330,6 +330,7 @@ fn change(set: &str) -> RateChange {
 pub fn assemble(ledger: &Ledger, pool: &PgPool, settings: Settings) -> Distribution {
     let channels = Channels::new(vec![
         Arc::new(Deltas),
+        Arc::new(Reopens),
         Arc::new(Sets),
         Arc::new(Both),
         Arc::new(Silent),
