@@ -4,14 +4,12 @@
 //! Never more than one request is in flight for an account, on any number of daemons: the turn is a
 //! row that one of them holds. So no older number can land on a newer one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use keyrack_model::adapter::Demand;
-use keyrack_model::ari::AriKey;
 use keyrack_model::channel::{AccountState, Capabilities};
-use keyrack_model::id::{RatePlanId, RoomTypeId};
 use tokio::time::Instant;
 
 use crate::error::DistributionError;
@@ -22,7 +20,7 @@ use crate::push::batch::{Batch, batches};
 use crate::push::exchange::{Sent, exchange};
 use crate::push::look::{self, Listener};
 use crate::push::plan::{Pick, Plan};
-use crate::push::{alert, complete, retire, settle};
+use crate::push::{alert, complete, plans, retire, settle};
 use crate::sign_in::{self, Login};
 use crate::store::push_health::Failure;
 use crate::store::push_state::{Release, Turn};
@@ -143,7 +141,7 @@ async fn round(
     }
     let is_everything = marks.len() < inner.settings.push_marks_max as usize;
     let plan = look::plan(distribution, listener, marks).await?;
-    if mark_plans(distribution, listener, &plan).await? {
+    if plans::mark_turned(distribution, listener, &plan.turned).await? {
         return Ok(Round::More);
     }
     set_aside(distribution, listener, &plan).await?;
@@ -172,43 +170,6 @@ async fn round(
         Round::More if is_last => Round::Nothing,
         round => round,
     })
-}
-
-/// Marks the plans of rooms that sold out or opened; `true` where some were not marked yet.
-async fn mark_plans(
-    distribution: &Distribution,
-    listener: &Listener,
-    plan: &Plan,
-) -> Result<bool, DistributionError> {
-    if plan.turned.is_empty() || !listener.capabilities.knows_rate_plans {
-        return Ok(false);
-    }
-    let mut plans: HashMap<RoomTypeId, BTreeSet<RatePlanId>> = HashMap::new();
-    for mapping in &listener.mappings {
-        let of_type = plans.entry(mapping.room_type).or_default();
-        of_type.extend(mapping.rate_plan);
-    }
-    let mut marks = Vec::new();
-    for mark in &plan.turned {
-        for rate_plan in plans.get(&mark.key.room_type).into_iter().flatten() {
-            let rate_plan = Some(*rate_plan);
-            marks.push((
-                AriKey {
-                    rate_plan,
-                    ..mark.key
-                },
-                mark,
-            ));
-        }
-    }
-    if marks.is_empty() {
-        return Ok(false);
-    }
-    let mut tx = transaction::begin(&distribution.inner.pool).await?;
-    push_state::lock(&mut tx, listener.account.id).await?;
-    let added = mark::add(&mut tx, listener.account.id, &marks).await?;
-    transaction::commit(tx).await?;
-    Ok(added > 0)
 }
 
 /// Forgets the marks of an account that is gone.

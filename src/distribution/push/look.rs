@@ -13,6 +13,7 @@ use keyrack_model::stay::{StayDate, plus_days};
 use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::push::plan::{self, Ear, Plan};
+use crate::push::plans;
 use crate::push::urgency::{Hearing, POLL_FRESH_SECONDS};
 use crate::store::mark::Mark;
 use crate::store::push_state::Bell;
@@ -150,7 +151,11 @@ pub(crate) async fn plan(
             .is_some_and(|told| told.shown.openness_max > 0);
         is_told(nights, cell.key.night, is_open)
     });
-    Ok(plan::plan(marks, cells, &shown, &listener.ear))
+    let turned = plans::turned(distribution, listener, &marks, &cells).await?;
+    Ok(Plan {
+        turned,
+        ..plan::plan(marks, cells, &shown, &listener.ear)
+    })
 }
 
 /// The nights that an account is told of: business day, and the end of its horizon.

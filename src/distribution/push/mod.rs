@@ -13,6 +13,7 @@ mod fate;
 pub(crate) mod look;
 mod outcome;
 mod plan;
+mod plans;
 mod retire;
 mod settle;
 pub(crate) mod urgency;

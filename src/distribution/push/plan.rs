@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use keyrack_model::ari::{AriCell, AriKey, AriValues};
 use keyrack_model::channel::Capabilities;
 
-use crate::push::urgency::{Hearing, Shown, Urgency, held_at, may_rise, openness, urgency};
+use crate::push::urgency::{Hearing, Urgency, held_at, may_rise, openness, urgency};
 use crate::store::mark::{Mark, Rest};
 use crate::store::told::Told;
 
@@ -52,9 +52,8 @@ pub(crate) struct Plan {
     pub(crate) raising: Vec<Pick>,
     /// Left for later.
     pub(crate) rests: Vec<Rest>,
-    /// Marks of rooms whose nights sold out or opened since they were told: what their plans are
-    /// told hangs on it.
-    pub(crate) turned: Vec<Mark>,
+    /// Plans that were told otherwise than their rooms are now, with the rooms' marks.
+    pub(crate) turned: Vec<(AriKey, Mark)>,
 }
 
 /// How an account listens and wants to be told.
@@ -113,9 +112,6 @@ pub(crate) fn plan(
         };
         let before = told.get(&mark.key).cloned();
         let shown = before.as_ref().map(|told| &told.shown);
-        if mark.key.rate_plan.is_none() && has_turned(&cell.values, shown) {
-            plan.turned.push(mark.clone());
-        }
         match urgency(&cell.values, shown, mark.repeat, ear.scarcity_rooms) {
             Urgency::Settled => plan.settled.push((mark.key, mark.seq)),
             Urgency::Now => plan.lowering.push(pick(mark, cell, before)),
@@ -127,14 +123,6 @@ pub(crate) fn plan(
         }
     }
     plan
-}
-
-/// Whether a room has sold out or opened since its channel was told, as far as that is certain.
-fn has_turned(present: &AriValues, shown: Option<&Shown>) -> bool {
-    let Some(shown) = shown.filter(|shown| shown.is_acknowledged) else {
-        return true;
-    };
-    (openness(present) == 0) != (openness(&shown.values) == 0)
 }
 
 /// Every cell of an account as a complete set tells it, and whether any of it must be told now.

@@ -109,12 +109,13 @@ pub(crate) async fn upsert(
     Ok(())
 }
 
-/// Marks the plans of rooms that sold out or opened, as old as the rooms' own marks; those that are
-/// marked already stay as they are. Says how many are new.
+/// Marks the plans of rooms that sold out or opened, as old as the rooms' own marks. Those that are
+/// marked already are made as young as the rooms, so that they rise together. Says how many were
+/// not marked so.
 pub(crate) async fn add(
     conn: &mut PgConnection,
     account: AccountId,
-    marks: &[(AriKey, &Mark)],
+    marks: &[(AriKey, Mark)],
 ) -> Result<u64, DistributionError> {
     let (room_types, rate_plans, nights) = columns(marks.iter().map(|(key, _)| *key));
     let first: Vec<Timestamp> = marks
@@ -130,7 +131,9 @@ pub(crate) async fn add(
          from unnest($2::bigint[], $3::bigint[], $4::date[], $5::timestamptz[],
                      $6::timestamptz[], $7::timestamptz[]) as cell(t, p, d, f, m, h)
          order by t, p, d
-         on conflict (account_id, room_type_id, rate_plan_id, stay_date) do nothing",
+         on conflict (account_id, room_type_id, rate_plan_id, stay_date) do update
+            set seq = excluded.seq, marked_at = excluded.marked_at, waits_for_poll = false
+          where mark.marked_at < excluded.marked_at",
     )
     .bind(account.0)
     .bind(room_types)
