@@ -10,6 +10,7 @@ pub(crate) mod directory;
 pub(crate) mod events;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyrack_ledger::catalog;
@@ -100,7 +101,7 @@ pub(crate) struct Feed {
 struct Read {
     entries: Vec<TailEntry>,
     rates: Vec<RateTailEntry>,
-    houses: HashMap<PropertyId, House>,
+    houses: HashMap<PropertyId, Arc<House>>,
     derived: Derived,
 }
 
