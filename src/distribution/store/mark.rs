@@ -131,9 +131,13 @@ pub(crate) async fn add(
          from unnest($2::bigint[], $3::bigint[], $4::date[], $5::timestamptz[],
                      $6::timestamptz[], $7::timestamptz[]) as cell(t, p, d, f, m, h)
          order by t, p, d
-         on conflict (account_id, room_type_id, rate_plan_id, stay_date) do update
-            set seq = excluded.seq, marked_at = excluded.marked_at, waits_for_poll = false
-          where mark.marked_at < excluded.marked_at",
+         on conflict (account_id, room_type_id, rate_plan_id, stay_date) do update set
+             seq = excluded.seq,
+             marked_at = excluded.marked_at,
+             waits_for_poll = false,
+             due_at = excluded.due_at,
+             changed_at = least(mark.changed_at, excluded.changed_at)
+         where mark.marked_at < excluded.marked_at",
     )
     .bind(account.0)
     .bind(room_types)

@@ -13,6 +13,7 @@ mod house;
 mod lag;
 mod order;
 mod pages;
+mod plans;
 mod portal;
 mod sets;
 mod webhooks;

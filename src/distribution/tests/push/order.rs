@@ -186,28 +186,3 @@ async fn a_channel_that_cannot_be_asked_is_raised_once_it_was_quiet_for_its_lag(
     assert_eq!(house.portal.shows("DBL", march(3)), 5);
     assert_eq!(house.queue().await, 0);
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_night_that_sells_out_closes_its_plans_and_opens_them_with_the_rooms() {
-    let house = House::open("reopens", AccountSettings::default()).await;
-    house.go_live().await;
-    house.book(house.double, 3, 4, 4).await;
-    house.tell().await;
-    assert_eq!(house.portal.told(), ["DBL 03-03..03-04 1"]);
-    let last = house.book(house.double, 3, 4, 1).await;
-    house.tell().await;
-    assert_eq!(
-        house.portal.told(),
-        ["DBL 03-03..03-04 closed; DBL/BAR 03-03..03-04 closed"]
-    );
-    house.cancel(last).await;
-    house.tell().await;
-    house.polled().await;
-    house.tell().await;
-    let told = house.portal.told().join("; ");
-    assert!(
-        told.contains("DBL 03-03..03-04 1") && told.contains("DBL/BAR 03-03..03-04 open"),
-        "{told}"
-    );
-    assert_eq!(house.queue().await, 0);
-}

@@ -81,6 +81,11 @@ impl Portal {
         self.books.lock().unwrap().answers.extend(answers);
     }
 
+    /// All is well from now on.
+    pub fn clear(&self) {
+        self.books.lock().unwrap().answers.clear();
+    }
+
     /// Every message is treated so from now on.
     pub fn always(&self, answer: Answer) {
         self.books.lock().unwrap().otherwise = Some(answer);

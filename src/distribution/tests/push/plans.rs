@@ -1,0 +1,211 @@
+//! Plans follow their rooms, where a channel opens a sold-out night by itself: whatever was refused,
+//! lost or changed in between.
+
+use keyrack_distribution::settings::Settings;
+use keyrack_model::channel::AccountSettings;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use serde_json::json;
+
+use crate::house::{House, march, settings};
+use crate::portal::Answer;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_night_that_sells_out_closes_its_plans_and_opens_them_with_the_rooms() {
+    let house = House::open("reopens", AccountSettings::default()).await;
+    house.go_live().await;
+    house.book(house.double, 3, 4, 4).await;
+    house.tell().await;
+    assert_eq!(house.portal.told(), ["DBL 03-03..03-04 1"]);
+    let last = house.book(house.double, 3, 4, 1).await;
+    house.tell().await;
+    assert_eq!(
+        house.portal.told(),
+        ["DBL 03-03..03-04 closed; DBL/BAR 03-03..03-04 closed"]
+    );
+    house.cancel(last).await;
+    house.tell().await;
+    house.polled().await;
+    house.tell().await;
+    let told = house.portal.told().join("; ");
+    assert!(
+        told.contains("DBL 03-03..03-04 1") && told.contains("DBL/BAR 03-03..03-04 open"),
+        "{told}"
+    );
+    assert_eq!(house.queue().await, 0);
+}
+
+/// A channel that takes the plan and refuses the room has to open the plan with the next change,
+/// though the room was never told closed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_was_closed_beside_a_refused_room_opens_again() {
+    let house = House::open("reopens", AccountSettings::default()).await;
+    house.go_live().await;
+    house.portal.answers([refusing(0)]);
+    let stay = house.book(house.double, 3, 4, 5).await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 5, "refused");
+    assert!(is_plan_closed(&house), "taken");
+    house.cancel(stay).await;
+    house.tell().await;
+    house.polled().await;
+    house.tell().await;
+    assert!(!is_plan_closed(&house), "{:?}", house.portal.told());
+    assert_eq!(house.queue().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_stood_open_beside_a_closed_room_closes_at_the_next_look() {
+    let house = House::open("reopens", AccountSettings::default()).await;
+    house.go_live().await;
+    house.portal.answers([refusing(1)]);
+    house.book(house.double, 3, 4, 5).await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 0, "taken");
+    assert!(!is_plan_closed(&house), "refused");
+    house.pass("1 hour").await;
+    house.tell().await;
+    assert!(is_plan_closed(&house), "{:?}", house.portal.told());
+    assert_eq!(house.queue().await, 0);
+}
+
+/// The poll answers for what was marked before it: a room that was sold and came back since waits
+/// for the next, and its plan with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_change_between_the_poll_and_the_turn_holds_the_plan_back_with_its_room() {
+    let house = House::open("reopens", AccountSettings::default()).await;
+    house.go_live().await;
+    let first = house.book(house.double, 3, 4, 5).await;
+    house.tell().await;
+    house.portal.told();
+    house.cancel(first).await;
+    house.tell().await;
+    house.polled().await;
+    house.pass("1 second").await;
+    let second = house.book(house.double, 3, 4, 1).await;
+    house.cancel(second).await;
+    house.tell().await;
+    assert_eq!(house.portal.told(), [""; 0], "both wait for another poll");
+    house.polled().await;
+    house.tell().await;
+    assert_eq!(
+        house.portal.told(),
+        ["DBL 03-03..03-04 5; DBL/BAR 03-03..03-04 open"]
+    );
+    assert_eq!(house.queue().await, 0);
+}
+
+/// A turn that reads one mark at a time meets the plan before its room, and after.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_is_told_while_its_rooms_mark_is_unread_ends_as_its_room() {
+    let one_by_one = Settings {
+        push_marks_max: 1,
+        ..settings()
+    };
+    let house = House::with("reopens", AccountSettings::default(), one_by_one).await;
+    house.go_live().await;
+    let stay = house.book(house.double, 3, 4, 5).await;
+    house.rates("amount_minor = 13000").await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 0);
+    assert!(is_plan_closed(&house));
+    house.rates("amount_minor = 14000").await;
+    house.cancel(stay).await;
+    house.tell().await;
+    house.polled().await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 5);
+    assert!(!is_plan_closed(&house));
+    assert_eq!(
+        house.portal.rate("DBL", "BAR", march(3))["rate"]["amount"],
+        "140.00"
+    );
+    assert_eq!(house.queue().await, 0);
+}
+
+/// Nights are sold and given back, plans stopped and opened, messages refused, lost and answered
+/// with failure, polls made, in any order; then the world is quiet and the channel shows the truth.
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_happens_the_plans_end_as_their_rooms() {
+    for seed in 1..=6 {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let few = Settings {
+            push_marks_max: [1, 3, 500][rng.random_range(0..3)],
+            ..settings()
+        };
+        let house = House::with("reopens", AccountSettings::default(), few).await;
+        house.go_live().await;
+        let is_stopped = walk(&house, &mut rng).await;
+        house.portal.clear();
+        for _ in 0..4 {
+            house.pass("2 hours").await;
+            house.polled().await;
+            house.tell().await;
+        }
+        for day in 3..5 {
+            let free = house.free(march(day)).await;
+            let plan = house.portal.rate("DBL", "BAR", march(day));
+            assert_eq!(house.portal.shows("DBL", march(day)), free, "seed {seed}");
+            let is_closed = free == 0 || is_stopped;
+            assert_eq!(plan["closed"] == true, is_closed, "seed {seed}: {plan}");
+        }
+        assert_eq!(house.queue().await, 0, "seed {seed}");
+    }
+}
+
+/// Says whether the plan is stopped in the end.
+async fn walk(house: &House, rng: &mut SmallRng) -> bool {
+    let (mut stays, mut is_stopped) = (Vec::new(), false);
+    let mut free = [5_i32; 2];
+    for _ in 0..40 {
+        let night = rng.random_range(0..2);
+        match rng.random_range(0..12) {
+            0..=2 if free[night] > 0 => {
+                let day = if night == 0 { 3 } else { 4 };
+                let rooms = free[night].min([1, 5][rng.random_range(0..2)]);
+                let stay = house.book(house.double, day, day + 1, rooms).await;
+                free[night] -= rooms;
+                stays.push((stay, night, rooms));
+            }
+            3..=4 if !stays.is_empty() => {
+                let (stay, night, rooms) = stays.swap_remove(rng.random_range(0..stays.len()));
+                house.cancel(stay).await;
+                free[night] += rooms;
+            }
+            5 => {
+                is_stopped = rng.random();
+                house.rates(&format!("stop_sell = {is_stopped}")).await;
+            }
+            6 => house.polled().await,
+            7 => house.pass("20 seconds").await,
+            8 => house.portal.answers([any(rng)]),
+            _ => house.tell().await,
+        }
+    }
+    is_stopped
+}
+
+fn any(rng: &mut SmallRng) -> Answer {
+    match rng.random_range(0..5) {
+        0 => refusing(0),
+        1 => refusing(1),
+        2 => Answer::refusing(403),
+        3 => Answer::refusing(500),
+        _ => Answer {
+            applied_after_ms: Some(0),
+            ..Answer::refusing(500)
+        },
+    }
+}
+
+/// All is taken but one span.
+fn refusing(span: usize) -> Answer {
+    Answer {
+        body: json!({"refused": [{"span": span, "why": "not now"}]}),
+        ..Answer::ok()
+    }
+}
+
+fn is_plan_closed(house: &House) -> bool {
+    house.portal.rate("DBL", "BAR", march(3))["closed"] == true
+}
