@@ -3,10 +3,11 @@
 //! Pure. Equal neighbours of one remote code are joined, spans are cut into messages, and each
 //! span remembers which cells it tells, so that a refused span is traced back to its marks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use keyrack_model::ari::{AriCell, AriPush, AriSpan};
+use keyrack_model::ari::{AriCell, AriKey, AriPush, AriSpan};
 use keyrack_model::channel::{Capabilities, ChannelMapping};
+use keyrack_model::id::{RatePlanId, RoomTypeId};
 use keyrack_model::stay::{Stay, plus_days};
 
 /// One message (or one set of messages) for one hotel's listing, and where its spans come from.
@@ -27,9 +28,10 @@ impl Batch {
 
 /// The fewest messages that tell `cells` to the listing `hotel_code`.
 ///
-/// A cell goes to every remote code that it is mapped to; cells without a mapping, and cells of a
-/// rate plan where the channel knows none, tell nothing. A complete set is one message whatever
-/// its size, since each message of it would replace the one before.
+/// A cell goes to every remote code that it is mapped to, in one message: what is settled by an
+/// answer has been told to all of them. Cells without a mapping, and cells of a rate plan where the
+/// channel knows none, tell nothing. A complete set is one message whatever its size, since each
+/// message of it would replace the one before.
 pub fn batches(
     hotel_code: &str,
     complete: bool,
@@ -37,97 +39,132 @@ pub fn batches(
     mappings: &[ChannelMapping],
     capabilities: &Capabilities,
 ) -> Vec<Batch> {
-    let spans = spans(cells, mappings, capabilities);
+    let mut codes: HashMap<(RoomTypeId, Option<RatePlanId>), Codes<'_>> = HashMap::new();
+    for cell in cells {
+        codes
+            .entry((cell.key.room_type, cell.key.rate_plan))
+            .or_insert_with(|| codes_of(cell.key, mappings, capabilities));
+    }
     let chunk = if complete {
         usize::MAX
     } else {
         capabilities.spans_per_message_max.max(1)
     };
-    let mut batches: Vec<Batch> = Vec::new();
-    for (span, sources) in spans {
-        match batches.last_mut() {
-            Some(batch) if batch.push.spans.len() < chunk => {
-                batch.push.spans.push(span);
-                batch.sources.push(sources);
-            }
-            _ => batches.push(Batch {
-                push: AriPush {
-                    hotel_code: hotel_code.to_owned(),
-                    complete,
-                    spans: vec![span],
-                },
-                sources: vec![sources],
-            }),
+    let mut messages: Vec<Vec<(AriSpan, Vec<usize>)>> = Vec::new();
+    for run in runs(cells, &codes) {
+        let spans = run.spans(cells);
+        match messages.last_mut() {
+            Some(message) if message.len() + spans.len() <= chunk => message.extend(spans),
+            _ => messages.push(spans),
         }
     }
-    batches
+    let messages = messages.into_iter();
+    messages
+        .map(|message| batch(hotel_code, complete, message))
+        .collect()
 }
 
-/// Joined spans in order of room code, rate code (rooms first) and night.
-fn spans(
-    cells: &[AriCell],
-    mappings: &[ChannelMapping],
-    capabilities: &Capabilities,
-) -> Vec<(AriSpan, Vec<usize>)> {
-    let mut told: Vec<(&str, Option<&str>, usize)> = cells
-        .iter()
-        .enumerate()
-        .flat_map(|(index, cell)| {
-            codes(cell, mappings, capabilities)
-                .into_iter()
-                .map(move |(room, rate)| (room, rate, index))
-        })
-        .collect();
-    told.sort_by_key(|(room, rate, index)| (*room, *rate, cells[*index].key.night));
-    let mut spans: Vec<(AriSpan, Vec<usize>)> = Vec::new();
-    for (room, rate, index) in told {
-        let cell = &cells[index];
-        if let Some((last, sources)) = spans.last_mut()
-            && let Some(joined) = joined(last, room, rate, cell)
-        {
-            last.nights = joined;
-            sources.push(index);
-            continue;
-        }
-        if let Some(nights) = Stay::night(cell.key.night) {
+/// A message with its spans in order of room code, rate code (rooms first) and night.
+fn batch(hotel_code: &str, complete: bool, mut message: Vec<(AriSpan, Vec<usize>)>) -> Batch {
+    let order = |span: &AriSpan| {
+        let rate = span.channel_rate_code.clone();
+        (span.channel_room_code.clone(), rate, span.nights.arrival())
+    };
+    message.sort_by_cached_key(|(span, _)| order(span));
+    let (spans, sources) = message.into_iter().unzip();
+    Batch {
+        push: AriPush {
+            hotel_code: hotel_code.to_owned(),
+            complete,
+            spans,
+        },
+        sources,
+    }
+}
+
+/// Remote codes of rooms and rates.
+type Codes<'a> = BTreeSet<(&'a str, Option<&'a str>)>;
+
+/// Equal neighbours under the same codes: a span of each.
+struct Run<'a> {
+    codes: &'a Codes<'a>,
+    nights: Stay,
+    sources: Vec<usize>,
+}
+
+impl Run<'_> {
+    fn spans(&self, cells: &[AriCell]) -> Vec<(AriSpan, Vec<usize>)> {
+        let values = self.sources.first().map(|index| &cells[*index].values);
+        let span = |(room, rate): &(&str, Option<&str>)| {
             let span = AriSpan {
-                nights,
-                channel_room_code: room.to_owned(),
+                nights: self.nights,
+                channel_room_code: (*room).to_owned(),
                 channel_rate_code: rate.map(str::to_owned),
-                values: cell.values.clone(),
+                values: values.cloned().unwrap_or_default(),
             };
-            spans.push((span, vec![index]));
-        }
+            (span, self.sources.clone())
+        };
+        self.codes.iter().map(span).collect()
     }
-    spans
+
+    /// The nights of the run and the cell together, where the cell is its equal neighbour.
+    fn joined(&self, codes: &Codes<'_>, cell: &AriCell, cells: &[AriCell]) -> Option<Stay> {
+        let last = &cells[*self.sources.last()?];
+        let is_neighbour = self.codes == codes
+            && self.nights.departure() == cell.key.night
+            && last.values == cell.values;
+        is_neighbour
+            .then(|| Stay::new(self.nights.arrival(), plus_days(cell.key.night, 1)))
+            .flatten()
+    }
 }
 
-/// The nights of `last` and the cell together, where the cell is its equal neighbour.
-fn joined(last: &AriSpan, room: &str, rate: Option<&str>, cell: &AriCell) -> Option<Stay> {
-    let is_neighbour = last.channel_room_code == room
-        && last.channel_rate_code.as_deref() == rate
-        && last.nights.departure() == cell.key.night
-        && last.values == cell.values;
-    is_neighbour
-        .then(|| Stay::new(last.nights.arrival(), plus_days(cell.key.night, 1)))
-        .flatten()
+/// The cells that are told, joined, in order of their codes and nights.
+fn runs<'a>(
+    cells: &[AriCell],
+    codes: &'a HashMap<(RoomTypeId, Option<RatePlanId>), Codes<'a>>,
+) -> Vec<Run<'a>> {
+    let told = cells.iter().enumerate().filter_map(|(index, cell)| {
+        let codes = codes.get(&(cell.key.room_type, cell.key.rate_plan))?;
+        (!codes.is_empty()).then_some((codes, index))
+    });
+    let mut told: Vec<(&Codes<'_>, usize)> = told.collect();
+    told.sort_by_key(|(codes, index)| (*codes, cells[*index].key.night));
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    for (codes, index) in told {
+        let cell = &cells[index];
+        if let Some(run) = runs.last_mut()
+            && let Some(joined) = run.joined(codes, cell, cells)
+        {
+            run.nights = joined;
+            run.sources.push(index);
+        } else if let Some(nights) = Stay::night(cell.key.night) {
+            let sources = vec![index];
+            runs.push(Run {
+                codes,
+                nights,
+                sources,
+            });
+        }
+    }
+    runs
 }
 
 /// The remote codes of a cell: of the room, or of each room and rate that its plan is mapped to.
-fn codes<'a>(
-    cell: &AriCell,
+fn codes_of<'a>(
+    key: AriKey,
     mappings: &'a [ChannelMapping],
     capabilities: &Capabilities,
-) -> BTreeSet<(&'a str, Option<&'a str>)> {
+) -> Codes<'a> {
     mappings
         .iter()
-        .filter(|mapping| mapping.room_type == cell.key.room_type)
+        .filter(|mapping| mapping.room_type == key.room_type)
         .filter_map(|mapping| {
             let room = mapping.channel_room_code.as_str();
-            if cell.key.rate_plan.is_none() {
+            if key.rate_plan.is_none() {
                 return Some((room, None));
             }
-            let is_told = capabilities.knows_rate_plans && mapping.rate_plan == cell.key.rate_plan;
+            let is_told = capabilities.knows_rate_plans && mapping.rate_plan == key.rate_plan;
             let rate = mapping.channel_rate_code.as_deref().filter(|_| is_told)?;
             Some((room, Some(rate)))
         })
@@ -137,8 +174,7 @@ fn codes<'a>(
 #[cfg(test)]
 mod tests {
     use jiff::civil::date;
-    use keyrack_model::ari::{AriKey, AriValues};
-    use keyrack_model::id::{RatePlanId, RoomTypeId};
+    use keyrack_model::ari::AriValues;
     use proptest::prelude::{
         Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest,
     };
@@ -295,9 +331,12 @@ mod tests {
             let channel = Capabilities { spans_per_message_max: max, knows_rate_plans, ..CHANNEL };
             let mappings = some_mappings();
             let told = batches("H1", false, &cells, &mappings, &channel);
-            let mut expanded = Vec::new();
+            let (mut expanded, mut told_of) = (Vec::new(), BTreeSet::new());
             for batch in &told {
-                prop_assert!(!batch.push.spans.is_empty() && batch.push.spans.len() <= max);
+                // A type under two codes is told to both at once.
+                prop_assert!(!batch.push.spans.is_empty() && batch.push.spans.len() <= max.max(2));
+                prop_assert!(batch.cells().is_disjoint(&told_of));
+                told_of.extend(batch.cells());
                 prop_assert_eq!(batch.push.spans.len(), batch.sources.len());
                 for (span, sources) in batch.push.spans.iter().zip(&batch.sources) {
                     let nights: Vec<_> = span.nights.nights().collect();
@@ -313,7 +352,7 @@ mod tests {
             expanded.sort();
             let mut wanted = Vec::new();
             for (index, cell) in cells.iter().enumerate() {
-                for (room, rate) in codes(cell, &mappings, &channel) {
+                for (room, rate) in codes_of(cell.key, &mappings, &channel) {
                     wanted.push((index, room.to_owned(), rate.map(str::to_owned)));
                 }
             }

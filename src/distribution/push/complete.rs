@@ -13,6 +13,7 @@ use crate::push::batch::{Batch, batches};
 use crate::push::deliver::{Round, narrowed, send};
 use crate::push::look::Listener;
 use crate::push::plan::{self, Pick};
+use crate::push::plans;
 use crate::sign_in::Login;
 use crate::store::mark::Rest;
 use crate::store::push_state::Turn;
@@ -38,10 +39,16 @@ pub(crate) async fn round(
         return Ok(Round::Nothing);
     }
     pace::until_free(distribution, login).await?;
-    let marks = mark::all(&inner.pool, account).await?;
+    let mut marks = mark::all(&inner.pool, account).await?;
     let keys = tail::keys(&inner.ledger, &listener.listing()).await?;
     let cells = tail::cells(&inner.ledger, &listener.listing(), &keys).await?;
     let shown = told::load(&inner.pool, account, &keys).await?;
+    let turned = plans::turned(distribution, listener, &marks, &cells).await?;
+    match plans::mark_turned(distribution, turn, &turned).await? {
+        None => return Ok(Round::Stopped),
+        Some(0) => {}
+        Some(_) => marks = mark::all(&inner.pool, account).await?,
+    }
     let strangers: Vec<_> = {
         let known: std::collections::HashSet<_> = cells.iter().map(|cell| cell.key).collect();
         let stray = marks.iter().filter(|mark| !known.contains(&mark.key));

@@ -70,7 +70,7 @@ async fn work(
         ..Release::default()
     };
     let mut login: Option<Login> = None;
-    let mut has_permit = false;
+    let mut course = Course::default();
     for _ in 0..ROUNDS_MAX {
         let found = look::account(distribution, turn.bell, started_at, turn.last_failed_at).await?;
         let Some(listener) = found else {
@@ -99,7 +99,7 @@ async fn work(
                 }
             },
         };
-        let round = round(distribution, turn, &listener, login, &mut has_permit).await?;
+        let round = round(distribution, turn, &listener, login, &mut course).await?;
         let release = |at_once| Release {
             at_once,
             settle_seconds: (!listener.capabilities.is_polled)
@@ -119,12 +119,21 @@ async fn work(
     })
 }
 
+/// What the rounds of a turn have done for the next message.
+#[derive(Default)]
+struct Course {
+    /// The quota has been waited for.
+    has_permit: bool,
+    /// Plans have been marked: once a message, so that no close waits behind ever more of them.
+    has_turned: bool,
+}
+
 async fn round(
     distribution: &Distribution,
     turn: &mut Turn,
     listener: &Listener,
     login: &mut Login,
-    has_permit: &mut bool,
+    course: &mut Course,
 ) -> Result<Round, DistributionError> {
     let inner = &distribution.inner;
     let now = Some(listener.ear.hearing.now);
@@ -141,11 +150,16 @@ async fn round(
     }
     let is_everything = marks.len() < inner.settings.push_marks_max as usize;
     let plan = look::plan(distribution, listener, marks).await?;
-    if plans::mark_turned(distribution, listener, &plan.turned).await? {
+    let Some(turned) = plans::mark_turned(distribution, turn, &plan.turned).await? else {
+        return Ok(Round::Stopped);
+    };
+    if turned > 0 && !course.has_turned {
+        course.has_turned = true;
         return Ok(Round::More);
     }
     set_aside(distribution, listener, &plan).await?;
-    let is_one_kind = plan.lowering.is_empty() || plan.raising.is_empty();
+    let is_all_looked_at =
+        is_everything && turned == 0 && (plan.lowering.is_empty() || plan.raising.is_empty());
     let picks = if plan.lowering.is_empty() {
         plan.raising
     } else {
@@ -155,15 +169,17 @@ async fn round(
     let Some((batch, picks)) = first(distribution, listener, picks).await? else {
         return Ok(Round::More);
     };
-    let is_last = is_everything && is_one_kind && picks.len() == count;
-    if !*has_permit {
-        *has_permit = true;
+    // What is held may rise at once.
+    let is_last =
+        is_all_looked_at && picks.len() == count && !picks.iter().any(|pick| pick.is_held);
+    if !course.has_permit {
+        course.has_permit = true;
         if waited(distribution, login).await? {
             // The numbers are of a moment ago: compute them anew, with the permit in hand.
             return Ok(Round::More);
         }
     }
-    *has_permit = false;
+    *course = Course::default();
     let round = send(distribution, turn, listener, login, picks, batch).await?;
     // What was marked meanwhile has rung: it is heard when the turn is given back.
     Ok(match round {

@@ -17,6 +17,9 @@ pub struct Deltas;
 /// The same, and opens a night by itself where it was told 0: so it is told closed.
 pub struct Reopens;
 
+/// The same, and takes nothing but complete sets.
+pub struct ReopensInSets;
+
 /// Takes nothing but complete sets, of rooms.
 pub struct Sets;
 
@@ -62,6 +65,12 @@ const DELTAS: Capabilities = Capabilities {
 const REOPENS: Capabilities = Capabilities {
     reopens_by_itself: true,
     ..DELTAS
+};
+
+const REOPENS_IN_SETS: Capabilities = Capabilities {
+    takes_deltas: false,
+    takes_complete_sets: true,
+    ..REOPENS
 };
 
 const SETS: Capabilities = Capabilities {
@@ -136,6 +145,7 @@ macro_rules! speaks {
 
 speaks!(Deltas, "deltas", DELTAS);
 speaks!(Reopens, "reopens", REOPENS);
+speaks!(ReopensInSets, "reopens_in_sets", REOPENS_IN_SETS);
 speaks!(Sets, "sets", SETS);
 speaks!(Both, "both", BOTH);
 speaks!(Silent, "silent", SILENT);

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use keyrack_distribution::accounts::standing::State;
+use keyrack_model::channel::AccountSettings;
 use serde_json::json;
 
-use crate::house::{House, march};
+use crate::house::{House, map, march};
 use crate::portal::Answer;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -321,4 +322,30 @@ async fn a_channel_that_lacks_our_numbers_gets_them_all() {
     ] {
         assert!(told.contains(piece), "{piece}: {told}");
     }
+}
+
+/// A message of a channel holds so many spans, and one of them was a number that the second code
+/// of its type never heard.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_type_under_two_codes_is_told_to_both_where_messages_are_full() {
+    let house = House::open("deltas", AccountSettings::default()).await;
+    house
+        .map(vec![
+            map("double", None, "A", None),
+            map("double", None, "B", None),
+        ])
+        .await;
+    house.go_live().await;
+    for day in 1..20 {
+        house
+            .book(house.double, day, day + 1, (day % 2 + 1).into())
+            .await;
+    }
+    house.tell().await;
+    for day in 1..20 {
+        let free = house.free(march(day)).await;
+        assert_eq!(house.portal.shows("A", march(day)), free, "A on {day}");
+        assert_eq!(house.portal.shows("B", march(day)), free, "B on {day}");
+    }
+    assert_eq!(house.queue().await, 0);
 }

@@ -29,7 +29,7 @@ use serde_json::json;
 use sqlx::PgPool;
 use uuid::Uuid;
 
-use crate::channel::{Both, Deltas, Reopens, Sets, Silent};
+use crate::channel::{Both, Deltas, Reopens, ReopensInSets, Sets, Silent};
 use crate::portal::Portal;
 
 /// A hotel; its clock stands on 20 February 2030, noon. Five doubles (`DBL`, plan `bar` as `BAR`),
@@ -191,6 +191,15 @@ impl House {
         assert!(matches!(ended.unwrap(), PollOutcome::Complete { .. }));
     }
 
+    /// The listing is mapped otherwise.
+    pub async fn map(&self, mappings: Vec<MappingSetup>) {
+        let row = self.account().await;
+        catalog::put_mappings(&self.ledger, row.account.id, &by(), mappings)
+            .await
+            .unwrap()
+            .unwrap();
+    }
+
     /// The desk takes rooms of a type for the nights `from..to` of March.
     pub async fn book(&self, room_type: RoomTypeId, from: i8, to: i8, quantity: i32) -> Uuid {
         self.book_by_force(room_type, from, to, quantity, None)
@@ -331,6 +340,7 @@ pub fn assemble(ledger: &Ledger, pool: &PgPool, settings: Settings) -> Distribut
     let channels = Channels::new(vec![
         Arc::new(Deltas),
         Arc::new(Reopens),
+        Arc::new(ReopensInSets),
         Arc::new(Sets),
         Arc::new(Both),
         Arc::new(Silent),

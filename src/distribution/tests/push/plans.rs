@@ -5,7 +5,7 @@ use keyrack_distribution::settings::Settings;
 use keyrack_model::channel::AccountSettings;
 use serde_json::json;
 
-use crate::house::{House, march, settings};
+use crate::house::{House, map, march, settings};
 use crate::portal::Answer;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,6 +119,64 @@ async fn a_plan_that_is_told_while_its_rooms_mark_is_unread_ends_as_its_room() {
         "140.00"
     );
     assert_eq!(house.queue().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_complete_sets_plans_close_and_open_with_their_rooms() {
+    let house = House::open("reopens_in_sets", AccountSettings::default()).await;
+    house.go_live().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 5);
+    let stay = house.book(house.double, 3, 4, 5).await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 0);
+    assert!(is_plan_closed(&house));
+    house.cancel(stay).await;
+    house.tell().await;
+    assert!(is_plan_closed(&house), "raises wait");
+    house.polled().await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 5);
+    assert!(!is_plan_closed(&house));
+    assert_eq!(house.queue().await, 0);
+}
+
+/// A plan may be mapped that has no code there: nobody can be told of it, and it keeps nothing
+/// else from being told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_without_a_code_at_the_channel_holds_up_nothing() {
+    let house = House::open("reopens", AccountSettings::default()).await;
+    house
+        .map(vec![map("double", Some("bar"), "DBL", None)])
+        .await;
+    house.go_live().await;
+    house.portal.answers([refusing(0)]);
+    let stay = house.book(house.double, 3, 4, 5).await;
+    house.tell().await;
+    house.pass("5 minutes").await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 0);
+    house.rates("stop_sell = true").await;
+    house.cancel(stay).await;
+    house.tell().await;
+    house.polled().await;
+    house.tell().await;
+    assert_eq!(house.portal.shows("DBL", march(3)), 5);
+    assert_eq!(house.queue().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_is_closed_by_itself_costs_a_booking_nothing() {
+    let house = House::open("reopens", AccountSettings::default()).await;
+    house.go_live().await;
+    house.rates("stop_sell = true").await;
+    house.tell().await;
+    house.portal.told();
+    let last = house.count("select last_value from mark_seq").await;
+    house.book(house.double, 3, 4, 1).await;
+    house.tell().await;
+    assert_eq!(house.portal.told(), ["DBL 03-03..03-04 4"]);
+    let marked = house.count("select last_value from mark_seq").await - last;
+    assert_eq!(marked, 1, "the room and no plan");
 }
 
 /// A night sells out and opens again; either telling is taken, refused in part or whole, lost, or
