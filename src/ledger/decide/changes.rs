@@ -105,15 +105,25 @@ impl Changes {
         lines.find(|entry| entry.moved.as_ref().is_some_and(on_it))
     }
 
-    /// Whether a night needs a case now, or no longer does.
-    pub fn judge(&mut self, key: NightKey, was: &NightBalance, is: &NightBalance, rules: &Rules) {
+    /// Whether a night needs a case now, or no longer does. Says whether that is written: then it
+    /// rests on the night, which must be as it was read, also where nothing else of it changes.
+    pub fn judge(
+        &mut self,
+        key: NightKey,
+        was: &NightBalance,
+        is: &NightBalance,
+        rules: &Rules,
+    ) -> bool {
         let lead = days_between(rules.business_day(self.now), key.2);
         let meant = rules.policies.meant_overbooking_case_days;
         if needs_case(is, lead, meant) {
             self.overbooked
                 .push((key, is.sold - (is.physical - is.out_of_order)));
-        } else if was.is_overbooked() {
+            return true;
+        }
+        if was.is_overbooked() {
             self.cured.push(key);
         }
+        was.is_overbooked()
     }
 }

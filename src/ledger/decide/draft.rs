@@ -419,8 +419,8 @@ impl Draft {
         for (key, before) in &self.nights_before {
             let after = self.seen.nights[key];
             let rules = &self.seen.rules[&key.0];
-            changes.judge(*key, &before.balance, &after.balance, rules);
-            if after.balance != before.balance {
+            let has_case = changes.judge(*key, &before.balance, &after.balance, rules);
+            if has_case || after.balance != before.balance {
                 changes.nights.push((*key, before.version, after.balance));
             }
         }
@@ -431,9 +431,12 @@ impl Draft {
         {
             if let Some(night) = self.seen.nights.get(key) {
                 let rules = &self.seen.rules[&key.0];
-                changes.judge(*key, &night.balance, &night.balance, rules);
+                if changes.judge(*key, &night.balance, &night.balance, rules) {
+                    changes.nights.push((*key, night.version, night.balance));
+                }
             }
         }
+        changes.nights.sort_unstable_by_key(|(key, ..)| *key);
         changes.overbooked.sort_unstable();
         changes.cured.sort_unstable();
         let mut changed: Vec<_> = self.reservations_before.into_iter().collect();
