@@ -217,6 +217,7 @@ fn send(session: &Session, topic: &str, path: &str, body: String) -> Outbound {
         url: format!("{base}{path}"),
         headers: vec![("authorization".into(), format!("Bearer {token}"))],
         body: body.into_bytes(),
-        timeout_seconds: 1,
+        // An answer that is lost is waited for; a busy machine may be slow to sign in.
+        timeout_seconds: if topic == "sign_in" { 10 } else { 1 },
     }
 }

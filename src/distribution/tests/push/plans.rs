@@ -1,5 +1,5 @@
-//! Plans follow their rooms, where a channel opens a sold-out night by itself: whatever was refused,
-//! lost or changed in between.
+//! Plans follow their rooms, where a channel opens a sold-out night by itself: whatever was
+//! refused, lost or changed in between.
 
 use keyrack_distribution::settings::Settings;
 use keyrack_model::channel::AccountSettings;
