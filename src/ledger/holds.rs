@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use keyrack_model::id::PropertyId;
+use uuid::Uuid;
 
 use crate::command::{Asked, By, Command};
 use crate::decide::draft::ReservationKey;
@@ -26,25 +27,58 @@ pub struct Swept {
     pub failed: Vec<ReservationKey>,
 }
 
-/// Lets go at most `limit` dead holds of properties, of each its share, the longest dead first. It
-/// is right also when several sweep at once: a hold expires once.
+/// Lets go at most `limit` dead holds of each property, the longest dead first, in one transaction.
+/// It is right also when several sweep at once: a hold expires once.
+///
+/// # Errors
+///
+/// Failures of the database that may pass. What one hold is to blame for keeps no other from being
+/// let go: then they are let go one by one, and `failed` names it.
 pub async fn expire_due(
     ledger: &Ledger,
     properties: &BTreeSet<PropertyId>,
     limit: u32,
 ) -> Result<Swept, LedgerError> {
     let mut conn = connection::reader(ledger).await?;
-    let count = u32::try_from(properties.len().max(1)).unwrap_or(u32::MAX);
-    let share = limit.div_ceil(count).max(1);
-    let bounds = (i64::from(limit), i64::from(share));
+    let expired = expiry::expire(&mut conn, properties, limit, Uuid::now_v7(), ACTOR).await;
+    drop(conn);
+    match expired {
+        Ok(expired) => {
+            let moved: BTreeSet<PropertyId> = expired.iter().map(|((id, _), _)| *id).collect();
+            ledger.moves().touch(moved.into_iter());
+            metrics::counter!("ledger_commands_total", "did" => "expired")
+                .increment(expired.len() as u64);
+            Ok(Swept {
+                may_be_more: expired.len() >= limit as usize,
+                let_go: u32::try_from(expired.len()).unwrap_or(u32::MAX),
+                lags: expired.into_iter().map(|(_, dead_for)| dead_for).collect(),
+                failed: Vec::new(),
+            })
+        }
+        Err(error) if error.may_retry() == MayRetry::Never => {
+            tracing::warn!(%error, "dead holds cannot be let go together: one by one");
+            one_by_one(ledger, properties, limit).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The same by commands of the lanes.
+async fn one_by_one(
+    ledger: &Ledger,
+    properties: &BTreeSet<PropertyId>,
+    limit: u32,
+) -> Result<Swept, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let bounds = (i64::MAX, i64::from(limit));
     let dead = expiry::dead_holds(&mut conn, properties, bounds).await?;
     drop(conn);
     let by = Arc::new(By {
-        actor: "worker:sweeper".to_owned(),
+        actor: ACTOR.to_owned(),
         request_id: None,
     });
     let mut swept = Swept {
-        may_be_more: u32::try_from(dead.len()).unwrap_or(u32::MAX) >= share,
+        may_be_more: dead.len() >= limit as usize,
         ..Swept::default()
     };
     // Not all at once: whoever comes meanwhile waits for one batch and not for all.
@@ -69,11 +103,24 @@ pub async fn expire_due(
     Ok(swept)
 }
 
+/// Who lets dead holds go, in the entries.
+const ACTOR: &str = "worker:sweeper";
 /// Commands in one batch of the lanes.
 const AT_ONCE: usize = 128;
 
-/// Properties that have dead holds now, with how long the oldest is dead, in seconds.
-pub async fn due(ledger: &Ledger) -> Result<Vec<(PropertyId, i64)>, LedgerError> {
+/// Dead holds of a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Whose.
+    pub property: PropertyId,
+    /// How many there are.
+    pub holds: u32,
+    /// How long the oldest is dead.
+    pub oldest_seconds: i64,
+}
+
+/// Properties that have dead holds now, the oldest death first; those that wait for a person count.
+pub async fn due(ledger: &Ledger) -> Result<Vec<Due>, LedgerError> {
     expiry::properties_with_dead_holds(ledger.pool()).await
 }
 

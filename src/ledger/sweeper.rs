@@ -15,7 +15,7 @@ use crate::decide::draft::ReservationKey;
 use crate::decide::pace::Pace;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
-use crate::holds::{self, Swept};
+use crate::holds::{self, Due, Swept};
 use crate::waits::SAMPLES_MIN;
 
 /// A sweeper with what it has learned.
@@ -56,7 +56,7 @@ impl Sweeper {
     pub async fn pass(
         &mut self,
         ledger: &Ledger,
-        due: &[(PropertyId, i64)],
+        due: &[Due],
         stopped: impl Future<Output = ()>,
     ) -> Result<u32, LedgerError> {
         let mut stopped = std::pin::pin!(stopped);
@@ -65,27 +65,40 @@ impl Sweeper {
         self.free = ledger.waits().end_window().or(self.free);
         let mut let_go = 0;
         let mut since = Since::now();
-        'properties: for some in due.chunks(PROPERTIES_AT_ONCE) {
-            let properties: BTreeSet<PropertyId> = some.iter().map(|(id, _)| *id).collect();
-            loop {
-                let began = Instant::now();
-                let swept = holds::expire_due(ledger, &properties, self.pace.batch).await?;
-                let_go += swept.let_go;
-                self.measure(&swept.lags);
-                self.mind_failures(ledger, &swept).await?;
-                let pause = self.pace.pause(began.elapsed());
-                if began >= until || timeout(pause, &mut stopped).await.is_ok() {
-                    break 'properties;
-                }
-                self.look_around(ledger, &mut since).await;
-                if !swept.may_be_more {
-                    break;
-                }
+        let mut due: VecDeque<Due> = due.iter().copied().collect();
+        while let Some(portion) = self.portion(&mut due) {
+            let properties: BTreeSet<PropertyId> = portion.iter().map(|d| d.property).collect();
+            let began = Instant::now();
+            let swept = holds::expire_due(ledger, &properties, self.pace.batch).await?;
+            let_go += swept.let_go;
+            self.measure(&swept.lags);
+            self.mind_failures(ledger, &swept).await?;
+            let pause = self.pace.pause(began.elapsed());
+            if began >= until || timeout(pause, &mut stopped).await.is_ok() {
+                break;
+            }
+            self.look_around(ledger, &mut since).await;
+            if swept.may_be_more {
+                due.extend(portion);
             }
         }
         // What was asked beside the last batches is no measure of undisturbed callers.
         ledger.waits().end_window();
         Ok(let_go)
+    }
+
+    /// Properties whose holds are one batch: callers of many wait a little, or those of one. Of a
+    /// property with more than a batch the rest comes behind the others.
+    fn portion(&self, due: &mut VecDeque<Due>) -> Option<Vec<Due>> {
+        let first = due.pop_front()?;
+        let (mut portion, mut holds) = (vec![first], first.holds);
+        while let Some(next) = due.front()
+            && holds.saturating_add(next.holds) <= self.pace.batch
+        {
+            holds += next.holds;
+            portion.extend(due.pop_front());
+        }
+        Some(portion)
     }
 
     /// Learns from how long callers waited lately, with and without it.
@@ -160,8 +173,6 @@ impl Since {
     }
 }
 
-/// Properties that a batch is of.
-const PROPERTIES_AT_ONCE: usize = 64;
 const FAILURES_MAX: u32 = 3;
 /// After it others may have their turn.
 const PASS_MAX: Duration = Duration::from_secs(60);

@@ -53,7 +53,7 @@ async fn sweep(
 ) -> Result<u32, DistributionError> {
     let inner = &distribution.inner;
     let due = holds::due(&inner.ledger).await?;
-    let oldest = due.iter().map(|(_, seconds)| *seconds).max().unwrap_or(0);
+    let oldest = due.iter().map(|due| due.oldest_seconds).max().unwrap_or(0);
     let shown = u32::try_from(oldest.max(0)).unwrap_or(u32::MAX);
     metrics::gauge!("reservation_expiry_lag_seconds_max").set(f64::from(shown));
     if due.is_empty() {

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::decide::draft::ReservationKey;
 use crate::error::LedgerError;
+use crate::holds::Due;
 
 /// Dead holds of properties with how long they are dead, longest first: the longest dead of each,
 /// at most `share`, together at most `limit`. What could not be let go before waits for a person
@@ -36,30 +37,58 @@ pub(crate) async fn dead_holds(
     .fetch_all(conn)
     .await
     .map_err(LedgerError::while_doing("reading dead holds"))?;
-    let holds = rows.into_iter().map(|(property, reservation, millis)| {
-        let dead_for = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-        ((PropertyId(property), ReservationId(reservation)), dead_for)
-    });
-    Ok(holds.collect())
+    Ok(rows.into_iter().map(dead).collect())
 }
 
-/// Properties with dead holds, and the age in seconds of the oldest death; those that wait for a
-/// person count.
+/// Lets go the longest dead holds of properties, at most `limit` of each, and says which and how
+/// long they were dead. What somebody changes just now is passed over.
+pub(crate) async fn expire(
+    conn: &mut PgConnection,
+    properties: &BTreeSet<PropertyId>,
+    limit: u32,
+    command: Uuid,
+    actor: &str,
+) -> Result<Vec<(ReservationKey, Duration)>, LedgerError> {
+    let rows: Vec<(i64, Uuid, i64)> = sqlx::query_as(
+        "select property_id, reservation_id, dead_for_ms
+           from ledger_expire_due($1, $2, $3, $4)",
+    )
+    .bind(properties.iter().map(|id| id.0).collect::<Vec<_>>())
+    .bind(i32::try_from(limit).unwrap_or(i32::MAX))
+    .bind(command)
+    .bind(actor)
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("letting dead holds go"))?;
+    Ok(rows.into_iter().map(dead).collect())
+}
+
+fn dead((property, reservation, millis): (i64, Uuid, i64)) -> (ReservationKey, Duration) {
+    let dead_for = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+    ((PropertyId(property), ReservationId(reservation)), dead_for)
+}
+
+/// Properties with dead holds, the oldest death first; those that wait for a person count.
 pub(crate) async fn properties_with_dead_holds(
     pool: &sqlx::PgPool,
-) -> Result<Vec<(PropertyId, i64)>, LedgerError> {
-    let rows: Vec<(i64, i64)> = sqlx::query_as(
-        "select property_id, extract(epoch from ledger_now() - min(hold_dead_at))::bigint
+) -> Result<Vec<Due>, LedgerError> {
+    let rows: Vec<(i64, i64, i64)> = sqlx::query_as(
+        "select property_id, count(*),
+                extract(epoch from ledger_now() - min(hold_dead_at))::bigint
            from reservation where status = 'held' and hold_dead_at <= (select ledger_now())
-          group by property_id order by 2 desc",
+          group by property_id order by 3 desc",
     )
     .fetch_all(pool)
     .await
     .map_err(LedgerError::while_doing("looking for dead holds"))?;
-    Ok(rows
+    let due = rows
         .into_iter()
-        .map(|(id, age)| (PropertyId(id), age))
-        .collect())
+        .map(|(property, holds, oldest_seconds)| Due {
+            property: PropertyId(property),
+            holds: u32::try_from(holds).unwrap_or(u32::MAX),
+            oldest_seconds,
+        });
+    Ok(due.collect())
 }
 
 /// Shows a person that a hold cannot be let go. It is no change of the reservation, so its version

@@ -10,5 +10,6 @@ mod properties;
 mod rate_plans;
 mod rates;
 mod rooms;
+mod swept;
 mod told;
 mod upgrade;
