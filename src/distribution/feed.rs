@@ -8,6 +8,7 @@ mod calls;
 mod derive;
 pub(crate) mod directory;
 pub(crate) mod events;
+pub(crate) mod reach;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -92,6 +92,17 @@ pub async fn rate_changes(
     store::tail::rate_changes(&mut conn, after, limit).await
 }
 
+/// How many entries and rate changes of a property lie behind the cursors, horizon or not: what a
+/// reader has not looked at yet. Of long tails the first thousand are looked through.
+pub async fn unread(
+    ledger: &Ledger,
+    property: PropertyId,
+    (entries, rates): (Cursor, Cursor),
+) -> Result<i64, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::tail::unread(&mut conn, property, entries, rates).await
+}
+
 /// The end of both tails now: where a new reader begins after marking everything. It is the
 /// snapshot's horizon and not the last entry, since after a restore onto another cluster the
 /// transactions of old entries may be ahead of those that are to come.

@@ -13,6 +13,7 @@ use crate::accounts::asked::Asked;
 use crate::accounts::names::Names;
 use crate::accounts::standing::{Signs, State, standing};
 use crate::error::DistributionError;
+use crate::feed::reach;
 use crate::handle::Distribution;
 use crate::lag::LAG_OF_LAST;
 use crate::push::urgency::openness;
@@ -34,7 +35,8 @@ pub struct Status {
     pub since: Timestamp,
     /// Being removed, since then.
     pub removing_since: Option<Timestamp>,
-    /// Cells still to be told.
+    /// Cells still to be told, and changes of the property that nobody has looked at yet: at 0 the
+    /// channel has been told all that is true.
     pub queue_depth: i64,
     /// Of these, changes; the others are repeats.
     pub queue_changes: i64,
@@ -140,6 +142,8 @@ pub async fn load(
     let health = push_health::health(pool, id).await?;
     let polls = poll::states(pool, row.account.connection).await?;
     let polled = polls.into_iter().find(|state| state.goal == Goal::Poll);
+    // Before the marks: what is read meanwhile is in one of the two.
+    let unread = reach::unread(distribution, row.account.property).await?;
     let queue = mark_view::queue(pool, id).await?;
     let unmapped = unmapped::list(pool, id).await?;
     let signs = signs(health.as_ref(), polled.as_ref(), &queue, unmapped.len());
@@ -157,8 +161,8 @@ pub async fn load(
         reason,
         since,
         removing_since: health.as_ref().and_then(|health| health.removing_since),
-        queue_depth: queue.depth,
-        queue_changes: queue.changes,
+        queue_depth: queue.depth + unread,
+        queue_changes: queue.changes + unread,
         untold_since: queue.oldest_at,
         lag: lag(distribution, row, false).await?,
         lag_lowering: lag(distribution, row, true).await?,

@@ -51,6 +51,38 @@ pub(crate) async fn entries(
     rows.into_iter().map(TailEntry::try_from).collect()
 }
 
+/// How many entries and rate changes of a property lie behind the cursors, up to some hundreds;
+/// those beyond the horizon count.
+pub(crate) async fn unread(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    entries: Cursor,
+    rates: Cursor,
+) -> Result<i64, LedgerError> {
+    sqlx::query_scalar(
+        "select (select count(*) from (
+                     select property_id from ledger_entry
+                     where (tx, seq) > ($2::text::xid8, $3) order by tx, seq limit $6) e
+                 where property_id = $1)
+              + (select count(*) from (
+                     select property_id from rate_change
+                     where (tx, seq) > ($4::text::xid8, $5) order by tx, seq limit $6) r
+                 where property_id = $1)",
+    )
+    .bind(property.0)
+    .bind(entries.tx.to_string())
+    .bind(entries.seq)
+    .bind(rates.tx.to_string())
+    .bind(rates.seq)
+    .bind(UNREAD_MAX)
+    .fetch_one(conn)
+    .await
+    .map_err(LedgerError::while_doing("counting what is unread"))
+}
+
+/// A tail that is longer is not counted to its end.
+const UNREAD_MAX: i64 = 1_000;
+
 #[derive(sqlx::FromRow)]
 struct RateRow {
     tx: String,

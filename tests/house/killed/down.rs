@@ -13,7 +13,9 @@ use keyrack_commands::demo::calm;
 use keyrack_commands::demo::hotel::{ALPINEBITS, BOOKING_COM, NIGHTS, TYPES, book};
 use keyrack_commands::demo::stage::{Stage, shown};
 use keyrack_model::stay::plus_days;
-use keyrack_sandbox::{Cause, Event, Faults, Guests, Habits, Journal, Latency, Message, What};
+use keyrack_sandbox::{
+    Cause, Event, Faults, Guests, Habits, Journal, Latency, Message, NightChange, What,
+};
 use serde_json::{Value, json};
 
 use crate::killed::world::{World, desk, seed};
@@ -299,15 +301,32 @@ async fn above_the_truth(stage: &Stage) -> Vec<String> {
             for (listing, channel) in stage.listings() {
                 let shows = shown(channel, listing, t.code_at(listing), date);
                 if i64::from(shows) > free {
+                    let code = t.code_at(listing);
                     above.push(format!(
-                        "{} {} {date}: {shows} shown, {free} free",
-                        listing.account, t.code
+                        "{} {} {date}: {shows} shown, {free} free; {:#?}",
+                        listing.account,
+                        t.code,
+                        latest(&channel.journal(), code, date)
                     ));
                 }
             }
         }
     }
     above
+}
+
+/// What happened to a night of a channel lately, for whoever has to find out why.
+fn latest(journal: &Journal, room: &str, night: Date) -> Vec<String> {
+    let of_it = |change: &&NightChange| change.room == room && change.night == night;
+    let changes = journal.nights.iter().rev().filter(of_it).take(8);
+    changes
+        .map(|change| {
+            let NightChange {
+                at, number, cause, ..
+            } = change;
+            format!("{at}: {number:?} {cause:?}")
+        })
+        .collect()
 }
 
 /// How long nobody starts it.

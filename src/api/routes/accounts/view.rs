@@ -43,7 +43,8 @@ pub struct AccountView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     removing_since: Option<Timestamp>,
-    /// Cells still to be told.
+    /// Cells still to be told, and changes of the property that nobody has looked at yet: at 0 the
+    /// channel has been told all that is true.
     queue_depth: i64,
     /// Of these, changes; the others are repeats.
     queue_changes: i64,

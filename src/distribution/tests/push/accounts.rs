@@ -370,3 +370,15 @@ async fn a_shop_that_fetches_is_served_the_truth_and_it_is_recorded() {
         "the channel is told all the same"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_has_looked_at_yet_counts_as_untold() {
+    let house = House::live().await;
+    assert_eq!(house.status().await.queue_depth, 0);
+    house.book(house.double, 3, 5, 1).await;
+    house.rates("min_stay_arrival = 2").await;
+    let status = house.status().await;
+    assert_eq!((status.queue_depth, status.queue_changes), (2, 2));
+    house.tell().await;
+    assert_eq!(house.status().await.queue_depth, 0);
+}

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::civil::date;
-use keyrack_distribution::{Distribution, feed, push};
+use keyrack_distribution::{Distribution, feed, push, resync};
 
 use crate::house::{House, march};
 use crate::portal::Answer;
@@ -83,6 +83,12 @@ async fn two_feeds_read_every_entry_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_that_ended_while_the_database_was_away_is_taken_again() {
     let house = House::live().await;
+    // Else a daemon that starts may tell all before it hears of the booking.
+    resync::step(&house.distribution).await.unwrap();
+    house.tell().await;
+    house.polled().await;
+    house.tell().await;
+    house.portal.told();
     house.portal.answers([Answer {
         delay_ms: 300,
         ..Answer::ok()
