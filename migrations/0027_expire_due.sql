@@ -1,10 +1,10 @@
 -- keyrack-ledger owns: the function ledger_expire_due.
 --
--- The longest dead holds of properties give their rooms back, at most so many of each, in one transaction: the rule
+-- The longest dead holds of properties give their rooms back, of each its share at most, in one transaction: the rule
 -- of the command `expire`, for whole sets (ledger, section 7). What somebody changes just now is passed over. Locks
 -- are taken in the order of all: reservations, then nights by their key.
 
-create function ledger_expire_due(properties bigint[], most integer, command uuid, actor_ text)
+create function ledger_expire_due(properties bigint[], shares integer[], command uuid, actor_ text)
     returns table (property_id bigint, reservation_id uuid, dead_for_ms bigint)
     language plpgsql
     -- Nights are locked in the order in which they are named.
@@ -20,13 +20,13 @@ declare
 begin
     select array_agg(h.property_id), array_agg(h.reservation_id), array_agg(h.hold_dead_at)
       into dead_property, dead_id, dead_since
-      from unnest(properties) p(property_id)
+      from unnest(properties, shares) p(property_id, share)
      cross join lateral (
            select r.property_id, r.reservation_id, r.hold_dead_at
              from reservation r
             where r.property_id = p.property_id and r.status = 'held' and r.hold_dead_at <= at_
               and r.flags @> '{expiry_failed}' is false
-            order by r.hold_dead_at limit most
+            order by r.hold_dead_at limit p.share
               for update skip locked) h;
     if dead_id is null then
         return;
@@ -41,31 +41,34 @@ begin
          where r.property_id = d.property_id and r.reservation_id = d.reservation_id
         returning r.property_id, r.reservation_id, r.version
     ), part as materialized (
-        select s.property_id, s.reservation_id, p.room_type_id, s.taken_from, s.taken_until,
-               s.quantity * p.per_unit as rooms
-          from dead d
-          join room_stay s on s.property_id = d.property_id and s.reservation_id = d.reservation_id
-         cross join lateral (
-               select s.room_type_id, 1 where s.components is null
-               union all
-               select (c ->> 0)::bigint, (c ->> 1)::integer
-                 from jsonb_array_elements(s.components) c) p(room_type_id, per_unit)
-         where not s.is_given_back and s.taken_from < s.taken_until and p.room_type_id is not null
+        select g.property_id, g.reservation_id, g.version, s.room_type_id, s.taken_from, s.taken_until, s.rooms
+          from gone g
+          left join lateral (
+                select p.room_type_id, s.taken_from, s.taken_until, s.quantity * p.per_unit as rooms
+                  from room_stay s
+                 cross join lateral (
+                       select s.room_type_id, 1 where s.components is null
+                       union all
+                       select (c ->> 0)::bigint, (c ->> 1)::integer
+                         from jsonb_array_elements(s.components) c) p(room_type_id, per_unit)
+                 where s.property_id = g.property_id and s.reservation_id = g.reservation_id
+                   and not s.is_given_back and s.taken_from < s.taken_until and p.room_type_id is not null
+                offset 0) s on true
     ), entry as (
         insert into ledger_entry (property_id, command_id, line, reservation_id, version, kind, room_type_id,
                                   night_from, night_until, quantity, from_pool, to_pool, actor, at)
-        select g.property_id, command, row_number() over (order by g.property_id, g.reservation_id),
-               g.reservation_id, g.version,
-               case row_number() over (partition by g.property_id, g.reservation_id) when 1 then 'expired'
+        select p.property_id, command, row_number() over (order by p.property_id, p.reservation_id),
+               p.reservation_id, p.version,
+               case row_number() over (partition by p.property_id, p.reservation_id) when 1 then 'expired'
                     else 'moved' end,
                p.room_type_id, p.taken_from, p.taken_until, coalesce(p.rooms, 0),
                case when p.rooms > 0 then 'held' end, case when p.rooms > 0 then 'free' end, actor_, at_
-          from gone g
-          left join part p on p.property_id = g.property_id and p.reservation_id = g.reservation_id
+          from part p
     ), freed_night as materialized (
         select p.property_id, p.room_type_id, p.taken_from + d as stay_date, sum(p.rooms)::integer as rooms
           from part p
          cross join lateral generate_series(0, p.taken_until - p.taken_from - 1) d
+         where p.rooms > 0
          group by 1, 2, 3
          order by 1, 2, 3
     ), night_ as (

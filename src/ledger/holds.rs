@@ -1,6 +1,6 @@
 //! Holds whose time is over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +17,6 @@ use crate::store::{connection, expiry};
 /// What a batch of the sweeper did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Some property may have more.
-    pub may_be_more: bool,
     /// Those that it let go; others were quicker with the rest.
     pub let_go: u32,
     /// How long those that it let go had been dead.
@@ -27,8 +25,8 @@ pub struct Swept {
     pub failed: Vec<ReservationKey>,
 }
 
-/// Lets go at most `limit` dead holds of each property, the longest dead first, in one transaction.
-/// It is right also when several sweep at once: a hold expires once.
+/// Lets go dead holds of properties, the longest dead first and of each its share at most, in one
+/// transaction. It is right also when several sweep at once: a hold expires once.
 ///
 /// # Errors
 ///
@@ -36,11 +34,10 @@ pub struct Swept {
 /// let go: then they are let go one by one, and `failed` names it.
 pub async fn expire_due(
     ledger: &Ledger,
-    properties: &BTreeSet<PropertyId>,
-    limit: u32,
+    shares: &BTreeMap<PropertyId, u32>,
 ) -> Result<Swept, LedgerError> {
     let mut conn = connection::reader(ledger).await?;
-    let expired = expiry::expire(&mut conn, properties, limit, Uuid::now_v7(), ACTOR).await;
+    let expired = expiry::expire(&mut conn, shares, Uuid::now_v7(), ACTOR).await;
     drop(conn);
     match expired {
         Ok(expired) => {
@@ -49,7 +46,6 @@ pub async fn expire_due(
             metrics::counter!("ledger_commands_total", "did" => "expired")
                 .increment(expired.len() as u64);
             Ok(Swept {
-                may_be_more: expired.len() >= limit as usize,
                 let_go: u32::try_from(expired.len()).unwrap_or(u32::MAX),
                 lags: expired.into_iter().map(|(_, dead_for)| dead_for).collect(),
                 failed: Vec::new(),
@@ -57,7 +53,7 @@ pub async fn expire_due(
         }
         Err(error) if error.may_retry() == MayRetry::Never => {
             tracing::warn!(%error, "dead holds cannot be let go together: one by one");
-            one_by_one(ledger, properties, limit).await
+            one_by_one(ledger, shares).await
         }
         Err(error) => Err(error),
     }
@@ -66,21 +62,19 @@ pub async fn expire_due(
 /// The same by commands of the lanes.
 async fn one_by_one(
     ledger: &Ledger,
-    properties: &BTreeSet<PropertyId>,
-    limit: u32,
+    shares: &BTreeMap<PropertyId, u32>,
 ) -> Result<Swept, LedgerError> {
     let mut conn = connection::reader(ledger).await?;
-    let bounds = (i64::MAX, i64::from(limit));
-    let dead = expiry::dead_holds(&mut conn, properties, bounds).await?;
+    let properties: BTreeSet<PropertyId> = shares.keys().copied().collect();
+    let most = shares.values().copied().max().unwrap_or(0);
+    let bounds = (i64::MAX, i64::from(most));
+    let dead = expiry::dead_holds(&mut conn, &properties, bounds).await?;
     drop(conn);
     let by = Arc::new(By {
         actor: ACTOR.to_owned(),
         request_id: None,
     });
-    let mut swept = Swept {
-        may_be_more: dead.len() >= limit as usize,
-        ..Swept::default()
-    };
+    let mut swept = Swept::default();
     // Not all at once: whoever comes meanwhile waits for one batch and not for all.
     for part in dead.chunks(AT_ONCE) {
         let asks = part.iter().map(|((property, reservation), _)| {

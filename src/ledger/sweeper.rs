@@ -4,7 +4,7 @@
 //! with pauses between them, compares how long callers wait while it sweeps and while it does not,
 //! and slows down where that differs (ledger, section 8).
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::time::Duration;
 
@@ -66,39 +66,61 @@ impl Sweeper {
         let mut let_go = 0;
         let mut since = Since::now();
         let mut due: VecDeque<Due> = due.iter().copied().collect();
+        let mut troubles = 0;
+        let mut ended = Ok(());
         while let Some(portion) = self.portion(&mut due) {
-            let properties: BTreeSet<PropertyId> = portion.iter().map(|d| d.property).collect();
             let began = Instant::now();
-            let swept = holds::expire_due(ledger, &properties, self.pace.batch).await?;
-            let_go += swept.let_go;
-            self.measure(&swept.lags);
-            self.mind_failures(ledger, &swept).await?;
+            match self.let_go(ledger, &portion).await {
+                Ok(count) => let_go += count,
+                // A night that somebody holds for long keeps no other hotel waiting.
+                Err(_) if troubles < TROUBLES_MAX => troubles += 1,
+                Err(error) => {
+                    ended = Err(error);
+                    break;
+                }
+            }
             let pause = self.pace.pause(began.elapsed());
             if began >= until || timeout(pause, &mut stopped).await.is_ok() {
                 break;
             }
             self.look_around(ledger, &mut since).await;
-            if swept.may_be_more {
-                due.extend(portion);
-            }
         }
         // What was asked beside the last batches is no measure of undisturbed callers.
         ledger.waits().end_window();
-        Ok(let_go)
+        ended.map(|()| let_go)
     }
 
-    /// Properties whose holds are one batch: callers of many wait a little, or those of one. Of a
-    /// property with more than a batch the rest comes behind the others.
-    fn portion(&self, due: &mut VecDeque<Due>) -> Option<Vec<Due>> {
-        let first = due.pop_front()?;
-        let (mut portion, mut holds) = (vec![first], first.holds);
+    async fn let_go(
+        &mut self,
+        ledger: &Ledger,
+        portion: &BTreeMap<PropertyId, u32>,
+    ) -> Result<u32, LedgerError> {
+        let swept = holds::expire_due(ledger, portion).await?;
+        self.measure(&swept.lags);
+        self.mind_failures(ledger, &swept).await?;
+        Ok(swept.let_go)
+    }
+
+    /// A batch: how many holds of which properties. Of a property with more than a batch the rest
+    /// comes behind the others.
+    fn portion(&self, due: &mut VecDeque<Due>) -> Option<BTreeMap<PropertyId, u32>> {
+        let batch = self.pace.batch;
+        let mut portion = BTreeMap::new();
+        let mut holds: u32 = 0;
         while let Some(next) = due.front()
-            && holds.saturating_add(next.holds) <= self.pace.batch
+            && (portion.is_empty() || holds.saturating_add(next.holds) <= batch)
+            && portion.len() < PROPERTIES_MAX
         {
-            holds += next.holds;
-            portion.extend(due.pop_front());
+            let next = due.pop_front()?;
+            let share = next.holds.min(batch);
+            holds += share;
+            portion.insert(next.property, share);
+            if next.holds > share {
+                let holds = next.holds - share;
+                due.push_back(Due { holds, ..next });
+            }
         }
-        Some(portion)
+        (!portion.is_empty()).then_some(portion)
     }
 
     /// Learns from how long callers waited lately, with and without it.
@@ -174,6 +196,10 @@ impl Since {
 }
 
 const FAILURES_MAX: u32 = 3;
+/// Properties of one batch: its transaction holds nights of all of them.
+const PROPERTIES_MAX: usize = 32;
+/// Batches of a pass that may fail for something that passes.
+const TROUBLES_MAX: u32 = 3;
 /// After it others may have their turn.
 const PASS_MAX: Duration = Duration::from_secs(60);
 /// How long callers are watched beside sweeping.

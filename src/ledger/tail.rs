@@ -93,7 +93,8 @@ pub async fn rate_changes(
 }
 
 /// How many entries and rate changes of a property lie behind the cursors, horizon or not: what a
-/// reader has not looked at yet. Of long tails the first thousand are looked through.
+/// reader has not looked at yet. Of a long tail the first thousand are looked through, and what
+/// lies behind them counts as one.
 pub async fn unread(
     ledger: &Ledger,
     property: PropertyId,

@@ -1,6 +1,6 @@
 //! A daemon that can be killed: a ledger in a runtime of its own, on threads of its own.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ impl Post {
         let daemon = held.as_ref()?;
         let ledger = daemon.ledger.clone();
         let sweeping = async move {
-            let swept = holds::expire_due(&ledger, &BTreeSet::from([property]), 50).await;
+            let swept = holds::expire_due(&ledger, &BTreeMap::from([(property, 50)])).await;
             swept.map(|swept| swept.let_go)
         };
         Some(daemon.runtime.spawn(sweeping))

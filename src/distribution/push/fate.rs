@@ -110,7 +110,8 @@ fn partly(verdict: &Verdict) -> Standing {
     Standing::Good("partly", Some(why))
 }
 
-/// The cells of named spans are refused. A refused part that names none casts doubt on the rest.
+/// The cells of named spans are refused, where no other span of theirs was taken. A refused part
+/// that names none casts doubt on the rest.
 fn parts(verdict: &Verdict, batch: &Batch, cells: usize) -> Vec<Fate> {
     let nameless = verdict
         .refused
@@ -128,6 +129,16 @@ fn parts(verdict: &Verdict, batch: &Batch, cells: usize) -> Vec<Fate> {
             if let Some(fate) = fates.get_mut(*cell) {
                 *fate = Fate::Refused(part.why.clone());
             }
+        }
+    }
+    // A cell under two codes, one of which took it, is shown in two ways.
+    let is_refused = |span: usize| verdict.refused.iter().any(|part| part.span == Some(span));
+    let taken = (0..batch.sources.len()).filter(|span| !is_refused(*span));
+    for cell in taken.flat_map(|span| &batch.sources[span]) {
+        if let Some(fate) = fates.get_mut(*cell)
+            && let Fate::Refused(why) = fate
+        {
+            *fate = Fate::Doubtful(std::mem::take(why));
         }
     }
     fates
@@ -223,6 +234,37 @@ mod tests {
             ),
         ] {
             assert_eq!(found(outcome, refused, is_begun), meant, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_cell_under_two_codes_nobody_knows_where_one_took_it() {
+        let twice = Batch {
+            sources: vec![vec![0, 1], vec![0], vec![2]],
+            ..batch()
+        };
+        let refusal = |span| RefusedPart {
+            span: Some(span),
+            record: None,
+            why: "no".into(),
+        };
+        let no = || "no".to_owned();
+        for (refused, meant) in [
+            (vec![1], [Fate::Doubtful(no()), Fate::Taken, Fate::Taken]),
+            (
+                vec![0],
+                [Fate::Doubtful(no()), Fate::Refused(no()), Fate::Taken],
+            ),
+            (
+                vec![0, 1],
+                [Fate::Refused(no()), Fate::Refused(no()), Fate::Taken],
+            ),
+        ] {
+            let verdict = Verdict {
+                refused: refused.iter().map(|span| refusal(*span)).collect(),
+                ..Verdict::of(Outcome::Partly, None::<String>)
+            };
+            assert_eq!(parts(&verdict, &twice, 3), meant, "{refused:?}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Dead holds: which there are, and those that cannot be let go.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use keyrack_model::id::{PropertyId, ReservationId};
@@ -40,21 +40,21 @@ pub(crate) async fn dead_holds(
     Ok(rows.into_iter().map(dead).collect())
 }
 
-/// Lets go the longest dead holds of properties, at most `limit` of each, and says which and how
+/// Lets go the longest dead holds of properties, of each its share at most, and says which and how
 /// long they were dead. What somebody changes just now is passed over.
 pub(crate) async fn expire(
     conn: &mut PgConnection,
-    properties: &BTreeSet<PropertyId>,
-    limit: u32,
+    shares: &BTreeMap<PropertyId, u32>,
     command: Uuid,
     actor: &str,
 ) -> Result<Vec<(ReservationKey, Duration)>, LedgerError> {
+    let share = |share: &u32| i32::try_from(*share).unwrap_or(i32::MAX);
     let rows: Vec<(i64, Uuid, i64)> = sqlx::query_as(
         "select property_id, reservation_id, dead_for_ms
            from ledger_expire_due($1, $2, $3, $4)",
     )
-    .bind(properties.iter().map(|id| id.0).collect::<Vec<_>>())
-    .bind(i32::try_from(limit).unwrap_or(i32::MAX))
+    .bind(shares.keys().map(|id| id.0).collect::<Vec<_>>())
+    .bind(shares.values().map(share).collect::<Vec<_>>())
     .bind(command)
     .bind(actor)
     .fetch_all(conn)

@@ -51,8 +51,10 @@ pub(crate) async fn entries(
     rows.into_iter().map(TailEntry::try_from).collect()
 }
 
-/// How many entries and rate changes of a property lie behind the cursors, up to some hundreds;
-/// those beyond the horizon count.
+/// How many entries and rate changes of a property lie behind the cursors, those beyond the horizon
+/// as well. Of a long tail only the beginning is counted, and it is never nothing.
+///
+/// After a restore onto another cluster old entries are of transactions that have not begun here.
 pub(crate) async fn unread(
     conn: &mut PgConnection,
     property: PropertyId,
@@ -60,14 +62,18 @@ pub(crate) async fn unread(
     rates: Cursor,
 ) -> Result<i64, LedgerError> {
     sqlx::query_scalar(
-        "select (select count(*) from (
-                     select property_id from ledger_entry
-                     where (tx, seq) > ($2::text::xid8, $3) order by tx, seq limit $6) e
-                 where property_id = $1)
-              + (select count(*) from (
-                     select property_id from rate_change
-                     where (tx, seq) > ($4::text::xid8, $5) order by tx, seq limit $6) r
-                 where property_id = $1)",
+        "select sum(greatest(own, (looked_at >= $6)::integer))::bigint from (
+             select count(*) as looked_at, count(*) filter (where property_id = $1) as own from (
+                 select property_id from ledger_entry
+                 where (tx, seq) > ($2::text::xid8, $3)
+                       and tx < pg_snapshot_xmax(pg_current_snapshot())
+                 order by tx, seq limit $6) entry
+             union all
+             select count(*), count(*) filter (where property_id = $1) from (
+                 select property_id from rate_change
+                 where (tx, seq) > ($4::text::xid8, $5)
+                       and tx < pg_snapshot_xmax(pg_current_snapshot())
+                 order by tx, seq limit $6) rate) tail",
     )
     .bind(property.0)
     .bind(entries.tx.to_string())
@@ -80,7 +86,7 @@ pub(crate) async fn unread(
     .map_err(LedgerError::while_doing("counting what is unread"))
 }
 
-/// A tail that is longer is not counted to its end.
+/// So much of a tail is looked through.
 const UNREAD_MAX: i64 = 1_000;
 
 #[derive(sqlx::FromRow)]

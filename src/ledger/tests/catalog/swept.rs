@@ -1,6 +1,6 @@
 //! The sweeper's set lets a hold go exactly as the command does, whatever the hold is made of.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyrack_ledger::command::{Asked, Command, HoldEnd, Wish, WishedRoom};
@@ -133,8 +133,8 @@ async fn a_hold_of_many_kinds_is_let_go_by_the_set_as_by_the_command() {
     house.ask(Command::Expire { reservation: one }).await;
     let without_one = house.nights().await;
     assert_ne!(without_one, all);
-    let only = BTreeSet::from([house.hotel.property]);
-    let swept = holds::expire_due(&house.hotel.ledger, &only, 500).await;
+    let only = BTreeMap::from([(house.hotel.property, 500)]);
+    let swept = holds::expire_due(&house.hotel.ledger, &only).await;
     assert_eq!(swept.expect("no failure").let_go, 1);
 
     assert_eq!(house.moved(other).await, house.moved(one).await);
@@ -180,8 +180,8 @@ async fn the_set_passes_over_a_hold_that_somebody_changes() {
         .execute(&mut *tx)
         .await
         .expect("locked");
-    let only = BTreeSet::from([house.hotel.property]);
-    let swept = holds::expire_due(&house.hotel.ledger, &only, 500).await;
+    let only = BTreeMap::from([(house.hotel.property, 500)]);
+    let swept = holds::expire_due(&house.hotel.ledger, &only).await;
     assert_eq!(swept.expect("no failure").let_go, 1);
     let gone = "select count(*) from reservation where reservation_id = $1 and status = 'expired'";
     assert_eq!(
@@ -189,7 +189,7 @@ async fn the_set_passes_over_a_hold_that_somebody_changes() {
         (0, 1)
     );
     tx.rollback().await.expect("free again");
-    let swept = holds::expire_due(&house.hotel.ledger, &only, 500).await;
+    let swept = holds::expire_due(&house.hotel.ledger, &only).await;
     assert_eq!(swept.expect("no failure").let_go, 1);
     assert_eq!(house.nights().await, []);
     house.hotel.proven().await;

@@ -1,6 +1,6 @@
 //! Wishes, holds and their ends.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use keyrack_ledger::command::{Command, HoldEnd, Modification};
 use keyrack_ledger::decide::refusal::Refusal;
@@ -84,8 +84,8 @@ async fn the_same_payment_twice_with_the_expiry_between_is_owed_back_once() {
         let late = hotel.confirm(held.id, Some("pay-7")).await.unwrap_err();
         assert_eq!(late, Refusal::HoldExpired);
         // Between the two the sweeper comes by.
-        let only = BTreeSet::from([hotel.property]);
-        holds::expire_due(&hotel.ledger, &only, 500).await.unwrap();
+        let only = BTreeMap::from([(hotel.property, 500)]);
+        holds::expire_due(&hotel.ledger, &only).await.unwrap();
     }
     let refunds = "select count(*) from ledger_entry where kind = 'refund_due'";
     assert_eq!(hotel.count(refunds).await, 1);
@@ -102,8 +102,8 @@ async fn a_payment_that_came_in_time_and_again_after_the_expiry_pays_once() {
         let paid = reservation(hotel.confirm(held.id, Some("pay-7")).await);
         assert_eq!((paid.status, paid.version), (Status::Confirmed, 2));
         hotel.pass("1 hour").await;
-        let only = BTreeSet::from([hotel.property]);
-        let swept = holds::expire_due(&hotel.ledger, &only, 500).await.unwrap();
+        let only = BTreeMap::from([(hotel.property, 500)]);
+        let swept = holds::expire_due(&hotel.ledger, &only).await.unwrap();
         assert_eq!(swept.let_go, 0);
     }
     let refunds = "select count(*) from ledger_entry where kind = 'refund_due'";
