@@ -58,6 +58,29 @@ async fn closed_nights_are_written_down_once_and_open_ones_never() {
     assert_proven(&hotel).await;
 }
 
+/// Taken and given back in one batch, in lines of other lengths: the closed night is as it was, and
+/// no line of it is counted without the others.
+#[tokio::test]
+async fn what_came_and_went_in_one_batch_leaves_a_closed_night_proved() {
+    let hotel = Hotel::of(3).await;
+    past(&hotel).await;
+    close(&hotel).await;
+    run(
+        &hotel,
+        "insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from,
+                                   night_until, quantity, from_pool, to_pool, actor, at)
+         select n.property_id, 'ffffffff-0000-7000-8000-000000000000', k.line, 'moved', n.room_type_id, k.night_from::date,
+                k.night_until::date, 1, k.from_pool, k.to_pool, 'test', ledger_now()
+           from (select distinct property_id, room_type_id from night) n,
+                (values (0, '2030-03-04', '2030-04-11', 'free', 'held'),
+                        (1, '2030-03-04', '2030-03-05', 'held', 'free'),
+                        (2, '2030-03-05', '2030-04-11', 'held', 'free'))
+                k(line, night_from, night_until, from_pool, to_pool)",
+    )
+    .await;
+    assert_proven(&hotel).await;
+}
+
 #[tokio::test]
 async fn late_facts_on_closed_nights_come_on_top_and_are_written_down_by_the_next_look() {
     let hotel = Hotel::of(3).await;
