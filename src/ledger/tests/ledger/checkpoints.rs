@@ -69,8 +69,9 @@ async fn what_came_and_went_in_one_batch_leaves_a_closed_night_proved() {
         &hotel,
         "insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from,
                                    night_until, quantity, from_pool, to_pool, actor, at)
-         select n.property_id, 'ffffffff-0000-7000-8000-000000000000', k.line, 'moved', n.room_type_id, k.night_from::date,
-                k.night_until::date, 1, k.from_pool, k.to_pool, 'test', ledger_now()
+         select n.property_id, 'ffffffff-0000-7000-8000-000000000000', k.line, 'moved',
+                n.room_type_id, k.night_from::date, k.night_until::date, 1, k.from_pool,
+                k.to_pool, 'test', ledger_now()
            from (select distinct property_id, room_type_id from night) n,
                 (values (0, '2030-03-04', '2030-04-11', 'free', 'held'),
                         (1, '2030-03-04', '2030-03-05', 'held', 'free'),
