@@ -73,7 +73,10 @@ impl Sweeper {
             match self.let_go(ledger, &portion).await {
                 Ok(count) => let_go += count,
                 // A night that somebody holds for long keeps no other hotel waiting.
-                Err(_) if troubles < TROUBLES_MAX => troubles += 1,
+                Err(error) if troubles < TROUBLES_MAX => {
+                    tracing::warn!(%error, "some dead holds wait for the next pass");
+                    troubles += 1;
+                }
                 Err(error) => {
                     ended = Err(error);
                     break;

@@ -40,6 +40,9 @@ pub(crate) async fn turned(
         .collect();
     let mut pairs = unmarked_pairs(listener, marks);
     pairs.retain(|(_, mark)| is_open.contains_key(&mark.key));
+    if pairs.is_empty() {
+        return Ok(Vec::new());
+    }
     let keys: Vec<AriKey> = pairs.iter().map(|(key, _)| *key).collect();
     let told = told::load(&inner.pool, listener.account.id, &keys).await?;
     pairs.retain(|(key, mark)| is_otherwise(is_open[&mark.key], told.get(key)));

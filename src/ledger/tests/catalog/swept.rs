@@ -11,8 +11,9 @@ use keyrack_model::stay::Stay;
 use crate::hotel::{Hotel, room_type, stay};
 use crate::rooms::{list, room, wish};
 
-/// Rooms by night and pool; version and state.
+/// Type, night; held, sold, oversold.
 type Night = (i64, String, i32, i32, i32);
+/// Night, type; rooms moved; from one pool to the other.
 type Line = (String, i64, i64, String, String);
 
 struct House {
@@ -38,7 +39,7 @@ impl House {
         }
     }
 
-    /// A hold of doubles, a flat and singles; one of the doubles is given back before it dies.
+    /// A hold of doubles in two stays, a flat and singles.
     async fn hold(&self) -> ReservationId {
         let (id, asked) = wish(&self.hotel, self.double, stay(2, 5), 1);
         let Command::Request(mut wish) = asked.command else {
@@ -167,8 +168,7 @@ async fn a_hold_of_many_kinds_is_let_go_by_the_set_as_by_the_command() {
     house.hotel.proven().await;
 }
 
-/// The set has chosen a hold and waits for a night; meanwhile nobody else can change the hold, and
-/// who holds the night is not kept waiting for the hold.
+/// The next batch takes it.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_set_passes_over_a_hold_that_somebody_changes() {
     let house = House::open().await;
