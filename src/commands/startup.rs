@@ -20,11 +20,10 @@ use keyrack_distribution::Distribution;
 use keyrack_distribution::channels::Channels;
 use keyrack_distribution::seal::Seal;
 use keyrack_distribution::sealed;
-use keyrack_ledger::handle::Ledger;
+use keyrack_ledger::handle::{Ledger, pool_options};
 use keyrack_ledger::keys;
 use secrecy::ExposeSecret as _;
 use sqlx::PgPool;
-use sqlx::postgres::PgPoolOptions;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -187,7 +186,7 @@ pub fn assemble_engine(
 
 /// Connections for the engine's own tables.
 pub(crate) fn engine_pool(config: &Config, database: &Database) -> PgPool {
-    PgPoolOptions::new()
+    pool_options()
         .max_connections(config.distribution.database_connections)
         .acquire_timeout(Duration::from_secs(10))
         .connect_lazy_with(database.options().application_name("keyrack engine"))

@@ -16,7 +16,7 @@ use crate::decide::state::Reservation;
 /// A command with who asks and how it is known again.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The lane.
+    /// Whose; its lane is all of it or some types.
     pub property: PropertyId,
     /// Unique; entries carry it, and a broken connection is looked up by it.
     pub command_id: Uuid,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::Connection as _;
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -10,9 +11,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::batch::contention::Contention;
 use crate::batch::count::Counts;
 use crate::batch::lanes::{Lanes, Pending};
-use crate::batch::worker::{KnownRules, Workshop, connect, work};
+use crate::batch::worker::{KnownRules, RESTED, Workshop, connect, work};
 use crate::command::{Answer, Asked, Command};
 use crate::error::LedgerError;
 use crate::moves::Moves;
@@ -47,23 +49,26 @@ impl Ledger {
     pub async fn open(options: PgConnectOptions, settings: Settings) -> Result<Self, LedgerError> {
         let options = with_limits(options, &settings);
         let connecting = LedgerError::while_doing("connecting");
-        let readers = PgPoolOptions::new()
+        let readers = pool_options()
             .max_connections(settings.read_connections)
             .acquire_timeout(Duration::from_secs(10));
         let pool = connect(|| readers.clone().connect_with(options.clone())).await;
         let pool = pool.map_err(&connecting)?;
         MIGRATOR.run(&pool).await?;
-        let batches = PgPoolOptions::new()
+        let batches = pool_options()
             .max_connections(settings.batch_connections)
             .acquire_timeout(Duration::from_secs(10))
-            .test_before_acquire(false)
             .connect_lazy_with(for_batches(options));
         let shop = Arc::new(Workshop {
-            lanes: Lanes::new(settings.pending_commands_max),
+            lanes: Lanes::new(
+                settings.pending_commands_max,
+                settings.batch_connections as usize,
+            ),
             pool: batches,
             rules: KnownRules::default(),
             moves: Moves::default(),
             counts: Counts::begun(),
+            contention: Contention::default(),
             batch_max: settings.batch_commands_max,
         });
         let mut workers = JoinSet::new();
@@ -102,7 +107,8 @@ impl Ledger {
     pub async fn ask(&self, asked: Asked) -> Result<Answer, LedgerError> {
         let (reply, answer) = oneshot::channel();
         let is_sweeping = matches!(asked.command, Command::Expire { .. });
-        let pending = Pending { asked, reply };
+        let lane = self.inner.shop.rules.lane(&asked);
+        let pending = Pending { asked, lane, reply };
         let began = Instant::now();
         self.inner.shop.lanes.push(pending)?;
         let answer = answer.await.map_err(|_| LedgerError::Closing)?;
@@ -125,6 +131,21 @@ impl Ledger {
         self.inner.shop.pool.close().await;
         self.inner.pool.close().await;
     }
+}
+
+/// Options of a pool whose connections are asked for a sign of life only after a while at rest, and
+/// not before each statement: one that broke meanwhile fails whoever gets it, and is closed.
+pub fn pool_options() -> PgPoolOptions {
+    PgPoolOptions::new()
+        .test_before_acquire(false)
+        .before_acquire(|conn, meta| {
+            Box::pin(async move {
+                if meta.idle_for >= RESTED {
+                    conn.ping().await?;
+                }
+                Ok(true)
+            })
+        })
 }
 
 /// What every connection of the ledger is limited by. `jit` costs a generic plan a quarter of a

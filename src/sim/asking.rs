@@ -29,7 +29,7 @@ pub struct Caller<'a> {
 /// What a caller has done and been told.
 #[derive(Debug)]
 pub struct Dealt {
-    /// Whose lane.
+    /// Whose.
     pub property: PropertyId,
     /// The attempts that it was told nothing of, and last what it was told.
     pub deeds: Vec<Deed>,

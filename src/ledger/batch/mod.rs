@@ -2,19 +2,19 @@
 //!
 //! # Why
 //!
-//! Every write is a command, and commands go in batches, also a batch of one. A lane is a
-//! property: an idle
-//! connection takes everything pending whose lane has no batch in flight, in order of arrival,
-//! without a
-//! timer. A batch is two round trips: one unlocked read, the pure decision, one call that applies
-//! it to
-//! the very rows that were read or does nothing. When somebody was first, the batch is read again
-//! under locks and decided anew. No correctness rests on anything in this process: two daemons on
-//! one database are as right as one.
+//! Every write is a command, and commands go in batches, also a batch of one. A lane is a property,
+//! or types of it ([`lane`]): an idle connection takes what is pending and whose lane has no batch
+//! in flight, in order of arrival, without a timer; a share of it where the other is idle too. A
+//! batch is two round trips: one unlocked read, the pure decision, one call that applies it to the
+//! very rows that were read or does nothing. When somebody was first, the batch is read again under
+//! locks and decided anew. No correctness rests on anything in this process: two daemons on one
+//! database are as right as one.
 
 mod clock;
+pub(crate) mod contention;
 pub(crate) mod count;
 mod keys;
+pub(super) mod lane;
 pub(crate) mod lanes;
 mod retry;
 mod rules;

@@ -27,6 +27,9 @@ impl Pauses {
 
 const FIRST: Duration = Duration::from_millis(5);
 
+/// A connection at rest so long may have been cut off unheard.
+pub(crate) const RESTED: Duration = Duration::from_secs(1);
+
 /// Makes the first connection, which may meet a server that is still starting.
 pub(crate) async fn connect<T, F>(mut attempt: impl FnMut() -> F) -> Result<T, sqlx::Error>
 where

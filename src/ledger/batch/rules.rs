@@ -7,6 +7,8 @@ use keyrack_model::id::PropertyId;
 use sqlx::PgConnection;
 
 use super::keys::RulesOf;
+use super::lane::Lane;
+use crate::command::Asked;
 use crate::decide::rules::Rules;
 use crate::error::LedgerError;
 use crate::store;
@@ -40,6 +42,12 @@ impl KnownRules {
             found.extend(self.load(conn, &missing).await?);
         }
         Ok(found)
+    }
+
+    /// The lane of a command, by the rules that are known.
+    pub(crate) fn lane(&self, asked: &Asked) -> Lane {
+        let rules = self.lock().get(&asked.property).map(Arc::clone);
+        Lane::of(asked, rules.as_deref())
     }
 
     /// Loads rules anew.

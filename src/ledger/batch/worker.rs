@@ -2,13 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use sqlx::PgPool;
+use sqlx::pool::PoolConnection;
+use sqlx::{PgPool, Postgres};
+use tokio::time::Instant;
 
+use super::contention::Contention;
 use super::count::Counts;
+use super::lane::Lane;
 use super::lanes::{Lanes, Pending};
 use super::retry::Pauses;
-pub(crate) use super::retry::connect;
+pub(crate) use super::retry::{RESTED, connect};
 pub(crate) use super::rules::KnownRules;
 use super::run::{Attempt, Tried};
 use crate::command::{Answer, Asked};
@@ -23,23 +28,64 @@ pub(crate) struct Workshop {
     pub rules: KnownRules,
     pub moves: Moves,
     pub counts: Counts,
+    pub contention: Contention,
     pub batch_max: usize,
 }
 
 /// Takes batches until the lanes are closed and empty.
 pub(crate) async fn work(shop: Arc<Workshop>) {
+    let mut line = Line::default();
     while let Some(batch) = shop.lanes.take(shop.batch_max).await {
-        let lanes: BTreeSet<_> = batch.iter().map(|pending| pending.asked.property).collect();
+        let lanes = batch.iter().map(|pending| pending.lane.clone()).collect();
         let freed = Freed { shop: &shop, lanes };
-        shop.answer(batch).await;
+        shop.answer(batch, &mut line).await;
         drop(freed);
+        // As in `take`: who was answered and asks again comes along.
+        tokio::task::yield_now().await;
     }
 }
+
+/// A worker's connection, kept from batch to batch while it is good: a pool asks the server for a
+/// sign of life whenever one comes back.
+#[derive(Default)]
+struct Line(Option<Kept>);
+
+struct Kept {
+    conn: PoolConnection<Postgres>,
+    since: Instant,
+    used_at: Instant,
+}
+
+impl Line {
+    /// The one that is kept, or one of the pool: also after a rest, in which it may have been cut
+    /// off unheard, and after a while, so that none grows old.
+    async fn take(&mut self, pool: &PgPool) -> Result<Kept, sqlx::Error> {
+        let is_good =
+            |kept: &Kept| kept.used_at.elapsed() < RESTED && kept.since.elapsed() < AGE_MAX;
+        if let Some(kept) = self.0.take().filter(is_good) {
+            return Ok(kept);
+        }
+        let now = Instant::now();
+        Ok(Kept {
+            conn: pool.acquire().await?,
+            since: now,
+            used_at: now,
+        })
+    }
+
+    fn keep(&mut self, mut kept: Kept) {
+        kept.used_at = Instant::now();
+        self.0 = Some(kept);
+    }
+}
+
+/// A connection is kept so long; then its pool sees to it.
+const AGE_MAX: Duration = Duration::from_secs(300);
 
 /// Frees the lanes of a batch, also when it panicked.
 struct Freed<'a> {
     shop: &'a Workshop,
-    lanes: BTreeSet<keyrack_model::id::PropertyId>,
+    lanes: Vec<Lane>,
 }
 
 impl Drop for Freed<'_> {
@@ -51,12 +97,12 @@ impl Drop for Freed<'_> {
 impl Workshop {
     /// Carries a batch out and answers each caller after the commit. A batch that fails as a whole
     /// is halved, so that one bad command harms nobody else.
-    async fn answer(&self, batch: Vec<Pending>) {
+    async fn answer(&self, batch: Vec<Pending>, line: &mut Line) {
         let mut parts = vec![batch];
         while let Some(mut part) = parts.pop() {
             let commands: Vec<&Asked> = part.iter().map(|pending| &pending.asked).collect();
             metrics::histogram!("ledger_batch_commands").record(count(commands.len()));
-            match self.carry_out(&commands).await {
+            match self.carry_out(&commands, line).await {
                 Ok(answers) => {
                     let done = part
                         .iter()
@@ -84,33 +130,45 @@ impl Workshop {
         }
     }
 
-    async fn carry_out(&self, commands: &[&Asked]) -> Result<Vec<Answer>, LedgerError> {
+    async fn carry_out(
+        &self,
+        commands: &[&Asked],
+        line: &mut Line,
+    ) -> Result<Vec<Answer>, LedgerError> {
         let mut pauses = Pauses::new();
         let mut last = LedgerError::Conflict;
         let mut relook = false;
-        for attempt in 0..ATTEMPTS_MAX {
+        let properties = || commands.iter().map(|one| one.property);
+        let mut is_locked = self.contention.is_likely(properties());
+        for _ in 0..ATTEMPTS_MAX {
             let doing = LedgerError::while_doing("connecting");
-            let mut conn = match self.pool.acquire().await {
-                Ok(conn) => conn,
-                Err(error) => return Err(doing(error)),
-            };
+            let mut kept = line.take(&self.pool).await.map_err(doing)?;
+            let conn = &mut kept.conn;
             let try_of = Attempt {
                 rules: &self.rules,
                 commands,
                 relook,
             };
-            let tried = if attempt == 0 {
-                try_of.unlocked(&mut conn).await
+            let tried = if is_locked {
+                try_of.locked(conn).await
             } else {
-                try_of.locked(&mut conn).await
+                try_of.unlocked(conn).await
             };
+            is_locked = true;
             match tried {
-                Ok(Tried::Done(answers)) => return Ok(answers),
-                Ok(Tried::Short) => metrics::counter!("ledger_batch_conflicts_total").increment(1),
+                Ok(Tried::Done(answers)) => {
+                    line.keep(kept);
+                    return Ok(answers);
+                }
+                Ok(Tried::Short) => {
+                    metrics::counter!("ledger_batch_conflicts_total").increment(1);
+                    self.contention.met(properties());
+                    line.keep(kept);
+                }
                 Ok(Tried::Unsure(answers, error)) => {
                     // A transaction that failed half-way must not come back with this connection.
                     conn.close_on_drop();
-                    drop(conn);
+                    drop(kept);
                     relook = true;
                     if !may_pass(&error) {
                         return Err(LedgerError::while_doing("applying a batch")(error));
@@ -164,7 +222,7 @@ impl Workshop {
     }
 }
 
-/// Tries of one batch: one without locks, the others with.
+/// Tries of one batch: the first without locks, unless it is likely to be in vain.
 const ATTEMPTS_MAX: u32 = 6;
 /// Looks for the outcome of a broken call, over a few seconds: a restart of the database fits in.
 const LOOKUPS_MAX: u32 = 40;

@@ -9,7 +9,7 @@ use keyrack_distribution::connections::{self, ConnectionSetup, Credentials};
 use keyrack_distribution::seal::Seal;
 use keyrack_distribution::settings::Settings;
 use keyrack_ledger::catalog;
-use keyrack_ledger::handle::Ledger;
+use keyrack_ledger::handle::{Ledger, pool_options};
 use keyrack_ledger::tail::{self, Listing};
 use keyrack_model::ari::AriKey;
 use keyrack_model::id::{ChannelCode, PropertyId};
@@ -17,7 +17,6 @@ use keyrack_model::stay::StayDate;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use sqlx::PgPool;
-use sqlx::postgres::PgPoolOptions;
 
 use super::super::ground::Ground;
 
@@ -40,7 +39,7 @@ impl Workplace {
             ground.options.clone(),
             keyrack_ledger::settings::Settings::default(),
         );
-        let pool = PgPoolOptions::new()
+        let pool = pool_options()
             .max_connections(settings().database_connections)
             .connect_with(ground.options.clone());
         Ok(Self {

@@ -1,0 +1,140 @@
+//! What a command keeps to itself while it is decided and applied.
+//!
+//! Two batches never hold one lane, so that within a process hardly anybody is first on a row that
+//! another rests on; where somebody is, here (who lets dead holds of other types go) or in another
+//! process, the versions of the rows say so. A wish for rooms holds the types
+//! whose nights it takes, anything else its whole property. A lane for every property alone left
+//! batches a third as full: whoever asks next is seldom at a hotel that nobody is busy with.
+
+use std::collections::{HashMap, HashSet};
+
+use keyrack_model::id::{PropertyId, RoomTypeId};
+
+use crate::command::{Asked, Command};
+use crate::decide::rules::Rules;
+
+/// What a command holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// All of a property.
+    Whole(PropertyId),
+    /// Nights of these types of it.
+    Types(PropertyId, Vec<RoomTypeId>),
+}
+
+impl Lane {
+    /// That of a command, by what is known of the rules of its property. Rules that are out of
+    /// date cost a second try and nothing else.
+    pub(super) fn of(asked: &Asked, rules: Option<&Rules>) -> Self {
+        let types = match (&asked.command, rules) {
+            (Command::Request(wish), Some(rules)) if wish.channel.is_none() => {
+                let parts = wish.rooms.iter().map(|room| rules.parts(room.room_type));
+                parts.collect::<Option<Vec<_>>>()
+            }
+            _ => None,
+        };
+        match types {
+            Some(parts) => {
+                let mut types: Vec<_> = parts.iter().flatten().map(|(part, _)| *part).collect();
+                types.sort_unstable();
+                types.dedup();
+                Self::Types(asked.property, types)
+            }
+            None => Self::Whole(asked.property),
+        }
+    }
+}
+
+/// Lanes that are held.
+#[derive(Default)]
+pub(super) struct Held(HashMap<PropertyId, Part>);
+
+enum Part {
+    Whole,
+    Types(HashSet<RoomTypeId>),
+}
+
+impl Held {
+    /// Whether the lane meets any of these.
+    pub(super) fn meets(&self, lane: &Lane) -> bool {
+        match lane {
+            Lane::Whole(property) => self.0.contains_key(property),
+            Lane::Types(property, types) => match self.0.get(property) {
+                None => false,
+                Some(Part::Whole) => true,
+                Some(Part::Types(held)) => types.iter().any(|one| held.contains(one)),
+            },
+        }
+    }
+
+    pub(super) fn hold(&mut self, lane: &Lane) {
+        match lane {
+            Lane::Whole(property) => {
+                self.0.insert(*property, Part::Whole);
+            }
+            Lane::Types(property, types) => {
+                let part = self.0.entry(*property);
+                let part = part.or_insert_with(|| Part::Types(HashSet::new()));
+                if let Part::Types(held) = part {
+                    held.extend(types);
+                }
+            }
+        }
+    }
+
+    /// Lets go what a batch held; nobody else held any of it.
+    pub(super) fn free(&mut self, lanes: &[Lane]) {
+        for lane in lanes {
+            match lane {
+                Lane::Whole(property) => {
+                    self.0.remove(property);
+                }
+                Lane::Types(property, types) => {
+                    let Some(Part::Types(held)) = self.0.get_mut(property) else {
+                        continue;
+                    };
+                    held.retain(|one| !types.contains(one));
+                    if held.is_empty() {
+                        self.0.remove(property);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn types(property: i64, types: &[i64]) -> Lane {
+        let types = types.iter().copied().map(RoomTypeId);
+        Lane::Types(PropertyId(property), types.collect())
+    }
+
+    #[test]
+    fn types_meet_their_like_and_a_whole_property_meets_all_of_it() {
+        let whole = |property| Lane::Whole(PropertyId(property));
+        let mut held = Held::default();
+        assert!(!held.meets(&whole(1)));
+        held.hold(&types(1, &[1, 2]));
+        for (lane, meets) in [
+            (types(1, &[2, 3]), true),
+            (types(1, &[3]), false),
+            (types(2, &[1]), false),
+            (whole(1), true),
+            (whole(2), false),
+        ] {
+            assert_eq!(held.meets(&lane), meets, "{lane:?}");
+        }
+        held.hold(&types(1, &[3]));
+        held.free(&[types(1, &[1, 2])]);
+        assert!(held.meets(&types(1, &[3])) && !held.meets(&types(1, &[1])));
+        held.free(&[types(1, &[3])]);
+        assert!(!held.meets(&whole(1)));
+        held.hold(&whole(2));
+        assert!(held.meets(&types(2, &[9])));
+        held.free(&[whole(2)]);
+        assert!(!held.meets(&types(2, &[9])));
+    }
+}
