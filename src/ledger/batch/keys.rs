@@ -1,16 +1,17 @@
 //! What a batch of commands needs to see.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
 use keyrack_model::reservation::ReservationRevision;
-use keyrack_model::stay::{Stay, plus_days};
+use keyrack_model::stay::{Stay, StayDate, plus_days};
 
 use crate::command::{Asked, Command, WishedRoom};
 use crate::decide::blocks::shifted;
 use crate::decide::draft::{NightKey, SeenRooms};
 use crate::decide::rules::Rules;
+use crate::store::rate::RateRange;
 use crate::store::read::Keys;
 
 /// Rules by property.
@@ -35,8 +36,22 @@ pub(super) fn of<'a>(
         };
         keys.name(asked, rules, relook);
         keys.blocked(asked, rooms);
+        keys.rooms = keys.rooms.saturating_add(wanted(asked, rules));
     }
     keys
+}
+
+/// Rooms of one type on one night that a wish takes at most; other commands may find rooms wanting
+/// that they do not name.
+fn wanted(asked: &Asked, rules: &Rules) -> i32 {
+    let Command::Request(wish) = &asked.command else {
+        return i32::MAX;
+    };
+    wish.rooms.iter().fold(0, |sum, room| {
+        let parts = rules.parts(room.room_type).unwrap_or_default();
+        let per_unit = parts.iter().map(|(_, rooms)| *rooms).max().unwrap_or(1);
+        sum.saturating_add(room.quantity.max(0).saturating_mul(per_unit))
+    })
 }
 
 impl Keys {
@@ -140,40 +155,55 @@ pub(super) fn rooms<'a>(
     named.collect()
 }
 
-/// Nights and types whose rates and restrictions wishes ask for: per property the types and one
-/// span, the departure dates with it.
-pub(super) fn rate_spans<'a>(
+/// Nights whose rates and restrictions wishes ask for, the departure dates among them: of each type
+/// and of its whole property, in ranges that do not meet.
+pub(super) fn rate_ranges<'a>(
     commands: impl IntoIterator<Item = &'a Asked>,
     rules: &RulesOf,
-) -> BTreeMap<PropertyId, (BTreeSet<RoomTypeId>, Stay)> {
-    let mut spans: BTreeMap<PropertyId, (BTreeSet<RoomTypeId>, Stay)> = BTreeMap::new();
-    for asked in commands {
-        let rooms = match &asked.command {
+) -> Vec<RateRange> {
+    let mut asked = BTreeSet::new();
+    for one in commands {
+        let rooms = match &one.command {
             Command::Request(wish) => wish.rooms.as_slice(),
             Command::Modify(change) => change.rooms.as_deref().unwrap_or_default(),
             _ => &[],
         };
-        if !rules
-            .get(&asked.property)
-            .is_some_and(|rules| rules.has_rates)
-        {
+        let property = one.property;
+        if !rules.get(&property).is_some_and(|rules| rules.has_rates) {
             continue;
         }
         for room in rooms {
-            let end = plus_days(room.stay.departure(), 1);
-            let Some(asks) = Stay::new(room.stay.arrival(), end) else {
-                continue;
-            };
-            let span = spans
-                .entry(asked.property)
-                .or_insert_with(|| (BTreeSet::new(), asks));
-            span.0.insert(room.room_type);
-            let arrival = span.1.arrival().min(asks.arrival());
-            let departure = span.1.departure().max(asks.departure());
-            span.1 = Stay::new(arrival, departure).unwrap_or(asks);
+            let (from, until) = (room.stay.arrival(), plus_days(room.stay.departure(), 1));
+            asked.insert((property, None, from, until));
+            asked.insert((property, Some(room.room_type), from, until));
         }
     }
-    spans
+    merged(asked)
+}
+
+/// A range of nights as it was asked for, its end excluded.
+type AskedRange = (PropertyId, Option<RoomTypeId>, StayDate, StayDate);
+
+/// Ranges that meet become one: what lies in two would be read twice.
+fn merged(asked: BTreeSet<AskedRange>) -> Vec<RateRange> {
+    let mut ranges: Vec<RateRange> = Vec::new();
+    for (property, room_type, from, until) in asked {
+        match ranges.last_mut() {
+            Some(last)
+                if (last.property, last.room_type) == (property, room_type)
+                    && from <= last.until =>
+            {
+                last.until = last.until.max(until);
+            }
+            _ => ranges.push(RateRange {
+                property,
+                room_type,
+                from,
+                until,
+            }),
+        }
+    }
+    ranges
 }
 
 /// Everything that was seen, as keys to lock.
@@ -189,5 +219,44 @@ pub(super) fn of_sight(seen: &crate::decide::draft::Seen, keys: &Keys) -> Keys {
         nights,
         reservations,
         ..keys.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    #[test]
+    fn ranges_that_meet_are_read_once() {
+        let day = |day| date(2030, 7, day);
+        let (one, two) = (PropertyId(1), PropertyId(2));
+        let (dbl, sgl) = (Some(RoomTypeId(1)), Some(RoomTypeId(2)));
+        let asked = [
+            (one, dbl, 1, 9),
+            (one, dbl, 2, 4),
+            (one, dbl, 9, 11),
+            (one, dbl, 20, 22),
+            (one, sgl, 3, 5),
+            (one, None, 1, 5),
+            (two, None, 2, 6),
+        ];
+        let asked = asked
+            .map(|(property, room_type, from, until)| (property, room_type, day(from), day(until)));
+        let ranges = merged(BTreeSet::from(asked));
+        let ranges = ranges
+            .iter()
+            .map(|range| (range.property, range.room_type, range.from, range.until));
+        let expected = [
+            (one, None, 1, 5),
+            (one, dbl, 1, 11),
+            (one, dbl, 20, 22),
+            (one, sgl, 3, 5),
+            (two, None, 2, 6),
+        ];
+        let expected = expected
+            .map(|(property, room_type, from, until)| (property, room_type, day(from), day(until)));
+        assert_eq!(ranges.collect::<Vec<_>>(), expected);
     }
 }

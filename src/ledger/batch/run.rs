@@ -15,7 +15,7 @@ use crate::decide::changes::Changes;
 use crate::decide::draft::{Draft, NightKey};
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
-use crate::store::read::{Keys, Sight};
+use crate::store::read::{Keys, Places, Sight};
 use crate::store::{apply, expiry, rate, read, room};
 
 /// How a try of a batch ended.
@@ -46,7 +46,7 @@ struct Known {
 
 /// How a round of a try ended.
 enum Round {
-    Rests(Vec<Answer>, Box<Changes>),
+    Rests(Vec<Answer>, Box<Changes>, Places),
     /// It must be read again with more.
     Needs(Need),
 }
@@ -72,11 +72,11 @@ impl Attempt<'_> {
         let mut known = self.begin(conn).await?;
         for _ in 0..ROUNDS_MAX {
             match self.decide(conn, &known, false).await? {
-                Round::Rests(answers, changes) if changes.is_empty() => {
+                Round::Rests(answers, changes, _) if changes.is_empty() => {
                     return Ok(Tried::Done(answers));
                 }
-                Round::Rests(answers, changes) => {
-                    return Ok(match apply::apply(conn, &changes).await {
+                Round::Rests(answers, changes, places) => {
+                    return Ok(match apply::apply(conn, &changes, &places).await {
                         Ok(Applied::Whole) => Tried::Done(answers),
                         Ok(Applied::Short) => Tried::Short,
                         Err(error) => Tried::Unsure(answers, error),
@@ -95,19 +95,20 @@ impl Attempt<'_> {
         let mut known = self.begin(conn).await?;
         for _ in 0..ROUNDS_MAX {
             let mut transaction = conn.begin().await.map_err(&doing)?;
-            let (answers, changes) = match self.decide(&mut transaction, &known, true).await? {
-                Round::Rests(answers, changes) => (answers, changes),
-                Round::Needs(more) => {
-                    transaction.rollback().await.map_err(&doing)?;
-                    self.learn(conn, &mut known, more).await?;
-                    continue;
-                }
-            };
+            let (answers, changes, places) =
+                match self.decide(&mut transaction, &known, true).await? {
+                    Round::Rests(answers, changes, places) => (answers, changes, places),
+                    Round::Needs(more) => {
+                        transaction.rollback().await.map_err(&doing)?;
+                        self.learn(conn, &mut known, more).await?;
+                        continue;
+                    }
+                };
             if changes.is_empty() {
                 transaction.rollback().await.map_err(&doing)?;
                 return Ok(Tried::Done(answers));
             }
-            match apply::apply(&mut transaction, &changes).await {
+            match apply::apply(&mut transaction, &changes, &places).await {
                 Ok(Applied::Whole) => {}
                 Ok(Applied::Short) => {
                     transaction.rollback().await.map_err(&doing)?;
@@ -175,7 +176,11 @@ impl Attempt<'_> {
             return Ok(Round::Needs(Need::Rooms(starved)));
         }
         answers.drain(..known.expiries.as_ref().map_or(0, Vec::len));
-        Ok(Round::Rests(answers, Box::new(draft.changes())))
+        Ok(Round::Rests(
+            answers,
+            Box::new(draft.changes()),
+            sight.places,
+        ))
     }
 
     /// Gets what a round needed.
@@ -207,11 +212,15 @@ impl Attempt<'_> {
         keys: &Keys,
         locked: bool,
     ) -> Result<Option<Sight>, LedgerError> {
-        let sight = read::read(conn, keys).await?;
         if !locked {
-            return Ok(Some(sight));
+            return Ok(Some(read::read(conn, keys).await?));
         }
-        let held = keys::of_sight(&sight.seen, keys);
+        // Wishes name all their nights: nothing is found by looking.
+        let held = if keys.reservations.is_empty() && keys.references.is_empty() {
+            keys.clone()
+        } else {
+            keys::of_sight(&read::read(conn, keys).await?.seen, keys)
+        };
         read::lock(conn, &held).await?;
         let sight = read::read(conn, keys).await?;
         let seen = keys::of_sight(&sight.seen, keys);
@@ -226,11 +235,15 @@ impl Attempt<'_> {
         rules: &RulesOf,
         seen: &mut decide::draft::Seen,
     ) -> Result<(), LedgerError> {
-        let spans = keys::rate_spans(self.commands.iter().copied(), rules);
-        for (property, (types, nights)) in spans {
-            let types: Vec<_> = types.into_iter().collect();
-            let rows = rate::load(conn, property, &types, nights).await?;
-            seen.rates.insert(property, rows.into_iter().collect());
+        let ranges = keys::rate_ranges(self.commands.iter().copied(), rules);
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        for range in &ranges {
+            seen.rates.entry(range.property).or_default();
+        }
+        for (property, row) in rate::load_ranges(conn, &ranges).await? {
+            seen.rates.entry(property).or_default().push(row);
         }
         Ok(())
     }

@@ -125,14 +125,19 @@ impl FromIterator<RateNight> for RateTable {
     fn from_iter<I: IntoIterator<Item = RateNight>>(rows: I) -> Self {
         let mut table = Self::default();
         for row in rows {
-            let place = (row.room_type, row.night);
-            table.rows.entry(place).or_default().push(row);
+            table.push(row);
         }
         table
     }
 }
 
 impl RateTable {
+    /// Adds a row that is not in it.
+    pub fn push(&mut self, row: RateNight) {
+        let place = (row.room_type, row.night);
+        self.rows.entry(place).or_default().push(row);
+    }
+
     /// The rules of one night for a type, a plan of it, and who asks: an account, or the desk.
     pub fn rules(
         &self,

@@ -8,6 +8,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use uuid::Uuid;
 
+use super::read::Places;
 use super::row::{ReferenceRow, RoomStayRow};
 use crate::decide::blocks::BlockChange;
 use crate::decide::changes::{Changed, Changes};
@@ -28,6 +29,7 @@ pub(crate) enum Applied {
 pub(crate) async fn apply(
     conn: &mut PgConnection,
     changes: &Changes,
+    places: &Places,
 ) -> Result<Applied, sqlx::Error> {
     let query = sqlx::query(CALL).bind(Timestamp::from(changes.now));
     let query = bind_keys(query, changes)?;
@@ -35,7 +37,9 @@ pub(crate) async fn apply(
     let query = bind_new(query, &plain)?;
     let query = bind_nights(query, changes);
     let query = bind_entries(query, &changes.entries);
-    match query.bind(rarer(changes)?).execute(conn).await {
+    let place = |(key, ..): &(NightKey, _, _)| places.get(key).cloned();
+    let places = column(&changes.nights, place);
+    match query.bind(rarer(changes)?).bind(places).execute(conn).await {
         Ok(_) => Ok(Applied::Whole),
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("KR001") => {
             Ok(Applied::Short)
@@ -49,7 +53,7 @@ const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
 $14, $15, $16, \
     $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, \
     $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, \
-    $53, $54, $55, $56, $57, $58, $59)";
+    $53, $54, $55, $56, $57, $58, $59, $60)";
 
 type Call<'q> = Query<'q, sqlx::Postgres, PgArguments>;
 

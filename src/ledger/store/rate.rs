@@ -57,6 +57,69 @@ pub(crate) async fn load(
     Ok(rows.into_iter().map(RateNight::from).collect())
 }
 
+/// Nights of a type, or (`None`) of a whole property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RateRange {
+    pub property: PropertyId,
+    pub room_type: Option<RoomTypeId>,
+    pub from: StayDate,
+    /// The first night that is not asked for.
+    pub until: StayDate,
+}
+
+#[derive(sqlx::FromRow)]
+struct RowOf {
+    property_id: i64,
+    #[sqlx(flatten)]
+    row: Row,
+}
+
+/// What was set of nights of many properties; ranges must not meet. Each is looked up along the
+/// key.
+pub(crate) async fn load_ranges(
+    conn: &mut PgConnection,
+    ranges: &[RateRange],
+) -> Result<Vec<(PropertyId, RateNight)>, LedgerError> {
+    let each = ranges.iter();
+    let rows: Vec<RowOf> = sqlx::query_as(
+        "select r.property_id, r.room_type_id, r.rate_plan_id, r.account_id, r.stay_date,
+                r.amount_minor, r.occupancy_rates, r.min_stay_arrival, r.min_stay_through,
+                r.max_stay, r.closed_to_arrival, r.closed_to_departure, r.min_advance_days,
+                r.max_advance_days, r.stop_sell
+         from unnest($1::bigint[], $2::bigint[], $3::date[], $4::date[]) k(p, t, f, u)
+         cross join lateral (
+             select * from rate_night
+             where property_id = k.p and room_type_id = k.t and stay_date >= k.f and stay_date < k.u
+             offset 0) r",
+    )
+    .bind(
+        each.clone()
+            .map(|range| range.property.0)
+            .collect::<Vec<_>>(),
+    )
+    .bind(
+        each.clone()
+            .map(|range| range.room_type.map_or(0, |id| id.0))
+            .collect::<Vec<_>>(),
+    )
+    .bind(
+        each.clone()
+            .map(|range| Date::from(range.from))
+            .collect::<Vec<_>>(),
+    )
+    .bind(
+        each.map(|range| Date::from(range.until))
+            .collect::<Vec<_>>(),
+    )
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading rates"))?;
+    let each = rows.into_iter();
+    Ok(each
+        .map(|one| (PropertyId(one.property_id), one.row.into()))
+        .collect())
+}
+
 /// What was set of single nights of types, with what was set of the whole property on those
 /// nights; of plans only where `with_plans`.
 pub(crate) async fn load_of(

@@ -1,6 +1,6 @@
 //! What a batch reads: one round trip, and the locks of the second try.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff_sqlx::{Date, Timestamp};
 use keyrack_model::id::{AccountId, PropertyId, RoomTypeId};
@@ -23,11 +23,20 @@ pub(crate) struct Keys {
     pub reservations: BTreeSet<ReservationKey>,
     pub receipts: BTreeSet<(String, String)>,
     pub numbers: i32,
+    /// Rooms that wishes ask for, of a type on a night at most; `i32::MAX` where not only wishes
+    /// may find rooms wanting.
+    pub rooms: i32,
 }
+
+/// Where rows of nights lie, as the database names it: whoever writes one that he has read finds it
+/// there, and nothing where somebody has written it since.
+pub(crate) type Places = HashMap<NightKey, String>;
 
 /// What a batch saw, and what it must know beside.
 pub(crate) struct Sight {
     pub seen: Seen,
+    /// Where the nights lie.
+    pub places: Places,
     /// Rules version of each property, as of the read.
     pub versions: Vec<(PropertyId, i64)>,
     /// Properties with dead holds that nobody has swept.
@@ -57,6 +66,7 @@ struct NightsRow {
     property: Option<Vec<i64>>,
     room_type: Option<Vec<i64>>,
     stay_date: Option<Vec<Date>>,
+    place: Option<Vec<String>>,
     version: Option<Vec<i64>>,
     physical: Option<Vec<i32>>,
     out_of_order: Option<Vec<i32>>,
@@ -125,6 +135,7 @@ pub(crate) async fn read(conn: &mut PgConnection, keys: &Keys) -> Result<Sight, 
                 .collect::<Vec<_>>(),
         )
         .bind(keys.numbers)
+        .bind(keys.rooms)
         .fetch_one(conn)
         .await
         .map_err(LedgerError::while_doing("reading a batch"))?;
@@ -145,9 +156,10 @@ impl Row {
             .into_iter()
             .zip(self.versions.unwrap_or_default())
             .collect();
+        let (nights, places) = self.nights.into_nights();
         let mut seen = Seen {
             now: self.now.to_jiff(),
-            nights: self.nights.into_nights(),
+            nights,
             numbers: self.numbers.unwrap_or_default().into(),
             ..Seen::default()
         };
@@ -174,6 +186,7 @@ impl Row {
         }
         Ok(Sight {
             seen,
+            places,
             versions,
             with_dead_holds,
             wall: self.wall.to_jiff(),
@@ -182,11 +195,12 @@ impl Row {
 }
 
 impl NightsRow {
-    fn into_nights(self) -> std::collections::BTreeMap<NightKey, Night> {
+    fn into_nights(self) -> (BTreeMap<NightKey, Night>, Places) {
         let Some(properties) = self.property else {
             return Default::default();
         };
         let types = self.room_type.unwrap_or_default();
+        let places = self.place.unwrap_or_default();
         let dates: Vec<Date> = self.stay_date.unwrap_or_default();
         let versions = self.version.unwrap_or_default();
         let column = |values: Option<Vec<i32>>| values.unwrap_or_default();
@@ -216,7 +230,10 @@ impl NightsRow {
                 },
             )
         };
-        properties.into_iter().enumerate().map(each).collect()
+        let nights: Vec<(NightKey, Night)> = properties.into_iter().enumerate().map(each).collect();
+        let keys = nights.iter().map(|(key, _)| *key);
+        let places = keys.zip(places).collect();
+        (nights.into_iter().collect(), places)
     }
 }
 
@@ -230,8 +247,9 @@ pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), Led
         .await
         .map_err(LedgerError::while_doing("locking properties"))?;
     claim::keys(conn, keys.receipts.iter()).await?;
-    for locking in LOCK_RESERVATIONS {
-        sqlx::query(locking)
+    let locks = LOCK_RESERVATIONS.iter();
+    for locking in locks.filter(|_| !keys.reservations.is_empty()) {
+        sqlx::query(*locking)
             .bind(column(&keys.reservations, |key| key.0.0))
             .bind(column(&keys.reservations, |key| key.1.0))
             .execute(&mut *conn)

@@ -51,8 +51,8 @@ const PINS: [Pin; 10] = [
             "room_stay_pkey",
         ],
     ),
-    // Three nights, found and written.
-    Pin("update night n set physical", 60, &["night_pkey"]),
+    // Three nights, written where they were read.
+    Pin("update night n set physical", 30, &["ctid"]),
     Pin("from api_key where hash", 6, &["api_key_hash_is_unique"]),
     // The entries since the last look, at most a handful here.
     Pin(
@@ -307,6 +307,8 @@ fn look(node: &Value, parent: &str, large: &[String], seen: &mut Seen) {
             seen.odd.insert(format!("{kind} of {table}"));
         } else if kind.starts_with("Index") {
             seen.shape.insert(text("Index Name").to_owned());
+        } else if kind == "Tid Scan" {
+            seen.shape.insert("ctid".to_owned());
         }
     }
     if kind == "Bitmap Index Scan" {

@@ -31,14 +31,14 @@ with reference as (
      where p.room_type_id is not null and not s.is_given_back
 ), balance as (
     select n.* from touched t
-     cross join lateral (select * from night n
+     cross join lateral (select n.ctid as place, n.* from night n
                           where n.property_id = t.property_id and n.room_type_id = t.room_type_id
                             and n.stay_date = t.stay_date offset 0) n
 )
 select ledger_now() as now,
        clock_timestamp() as wall,
        p.ids, p.versions, p.dead,
-       n.property, n.room_type, n.stay_date, n.version, n.physical, n.out_of_order, n.overbooking_limit,
+       n.property, n.room_type, n.stay_date, n.place, n.version, n.physical, n.out_of_order, n.overbooking_limit,
        n.allotted, n.held, n.sold, n.oversold,
        (select json_agg(r)
           from wanted w
@@ -59,8 +59,9 @@ select ledger_now() as now,
                                     order by h.hold_dead_at limit 1) <= (select ledger_now()), false)) as dead
           from property q where q.property_id = any($1::bigint[])) p,
        (select array_agg(property_id) as property, array_agg(room_type_id) as room_type,
-               array_agg(stay_date) as stay_date, array_agg(version) as version,
+               array_agg(stay_date) as stay_date, array_agg(place::text) as place, array_agg(version) as version,
                array_agg(physical) as physical, array_agg(out_of_order) as out_of_order,
                array_agg(overbooking_limit) as overbooking_limit, array_agg(allotted) as allotted,
                array_agg(held) as held, array_agg(sold) as sold, array_agg(oversold) as oversold
           from balance) n
+ where $13::integer is not null

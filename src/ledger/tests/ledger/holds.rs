@@ -7,7 +7,7 @@ use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::holds;
 use keyrack_model::reservation::Status;
 
-use crate::hotel::{FIRST, Hotel, reservation, stay, wished};
+use crate::hotel::{FIRST, Hotel, reservation, stay, wish_for, wished};
 
 #[tokio::test]
 async fn a_hold_takes_its_nights_and_a_cancel_gives_them_back_once() {
@@ -61,6 +61,63 @@ async fn a_dead_hold_makes_way_for_a_wish_before_anybody_swept() {
     let late = hotel.confirm(first.id, Some("pay-1")).await.unwrap_err();
     assert_eq!(late, Refusal::HoldExpired);
     assert!(hotel.confirm(second.id, None).await.is_ok());
+    hotel.assert_proven().await;
+}
+
+/// A double is free, and three more are held by who is dead: whatever is asked for together finds
+/// them.
+async fn with_one_free_and_three_dead() -> Hotel {
+    let hotel = Hotel::of(4).await;
+    for _ in 0..3 {
+        hotel.held(0, 1).await;
+    }
+    hotel.pass("11 minutes 30 seconds").await;
+    hotel
+}
+
+#[tokio::test]
+async fn dead_holds_make_way_for_several_rooms_of_one_wish() {
+    let hotel = with_one_free_and_three_dead().await;
+    let Command::Request(mut wish) = hotel.wish(0, 1, None) else {
+        panic!("a wish");
+    };
+    wish.rooms.push(wish.rooms[0].clone());
+    wish.rooms[1].quantity = 2;
+    assert!(hotel.ask(Command::Request(wish)).await.is_ok());
+    assert_eq!(hotel.night(0).await.sold, 3);
+    hotel.assert_proven().await;
+}
+
+#[tokio::test]
+async fn dead_holds_make_way_for_the_parts_of_a_composed_type() {
+    let hotel = with_one_free_and_three_dead().await;
+    let flat = Hotel::room_type(&hotel.pool, hotel.property.0, "flat", 0).await;
+    sqlx::query(
+        "insert into room_type_component (property_id, room_type_id, component_id, quantity)
+         values ($1, $2, $3, 3)",
+    )
+    .bind(hotel.property.0)
+    .bind(flat.0)
+    .bind(hotel.double.0)
+    .execute(&hotel.pool)
+    .await
+    .unwrap();
+    sqlx::query("update property set rules_version = rules_version + 1")
+        .execute(&hotel.pool)
+        .await
+        .unwrap();
+    assert!(hotel.ask(wish_for(flat, 0, 1, None)).await.is_ok());
+    assert_eq!(hotel.night(0).await.sold, 3);
+    hotel.assert_proven().await;
+}
+
+/// The lanes take both at once: on this test's one thread both wait before a worker wakes.
+#[tokio::test]
+async fn dead_holds_make_way_for_two_wishes_of_one_batch() {
+    let hotel = with_one_free_and_three_dead().await;
+    let ask = || hotel.ask(hotel.wish(0, 1, None));
+    let (one, two) = futures_util::future::join(ask(), ask()).await;
+    assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
     hotel.assert_proven().await;
 }
 
