@@ -9,7 +9,8 @@ use keyrack_model::reservation::{Source, Status};
 use keyrack_model::stay::{Stay, StayDate};
 use serde::{Deserialize, Serialize};
 
-/// A reservation without its guests: what rules need, and what answers are made of.
+/// A reservation without its guests: what rules need, and what answers are made of. As JSON it
+/// stands in the receipt of each idempotency key, so what is not there is not written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
     /// Whose.
@@ -25,20 +26,27 @@ pub struct Reservation {
     /// Where it came from.
     pub source: Source,
     /// Through which listing.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountId>,
     /// The channel's reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_reference: Option<String>,
     /// Until when a hold may be confirmed in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_until: Option<Timestamp>,
     /// Until when a hold keeps its rooms: `hold_until` and the grace.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_dead_at: Option<Timestamp>,
     /// How often the hold was extended.
     pub extensions: i32,
     /// Whose hold, in the caller's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub owner_id: Option<String>,
     /// What confirmed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_reference: Option<String>,
     /// When the guest booked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub booked_at: Option<Timestamp>,
     /// When we first heard.
     pub created_at: Timestamp,
@@ -102,8 +110,10 @@ pub struct RoomStay {
     /// Its id within the reservation.
     pub id: RoomStayId,
     /// `None` while the channel's code is not mapped.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub room_type: Option<RoomTypeId>,
     /// The product.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_plan: Option<RatePlanId>,
     /// First night.
     pub arrival: StayDate,
@@ -118,14 +128,17 @@ pub struct RoomStay {
     /// No longer part of the reservation.
     pub is_given_back: bool,
     /// Rooms taken per unit, by plain type, where the type is composed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub components: Option<Vec<(RoomTypeId, i32)>>,
     /// Adults.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub adults: Option<i32>,
     /// Ages of the children; `None` is unknown.
     pub children_ages: Vec<Option<i32>>,
     /// Price of each night for one room.
     pub nightly: Vec<(StayDate, Money)>,
     /// What the channel says, where a channel says something.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub booked: Option<Booked>,
 }
 
@@ -145,20 +158,26 @@ impl RoomStay {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Booked {
     /// The channel's key of the room.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub room_key: Option<String>,
     /// The channel's code of the room.
     pub room_code: String,
     /// The channel's code of the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_code: Option<String>,
     /// Ours, as it was mapped.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub room_type: Option<RoomTypeId>,
     /// First night.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub arrival: Option<StayDate>,
     /// Morning after the last night.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub departure: Option<StayDate>,
     /// Rooms.
     pub quantity: i32,
     /// Price of the room as told.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<Money>,
 }
 
