@@ -43,6 +43,10 @@ pub struct Settings {
     pub pushes_parallel_max: usize,
     /// Of these, accounts of one connection at most, so that one quota holds up nobody else.
     pub pushes_per_connection_max: usize,
+    /// Milliseconds from the end of an account's turn to its next at least: what changes meanwhile
+    /// is told together. A change of an account that was told nothing lately goes at once; 0 leaves
+    /// no pause.
+    pub push_spacing_ms: u32,
     /// Marks that are looked at at once at most.
     pub push_marks_max: u32,
     /// Seconds that a turn lasts unless it is lengthened; a dead daemon's turns are free after it.
@@ -91,6 +95,7 @@ impl Default for Settings {
             oldest_writer_alarm_seconds: 60,
             pushes_parallel_max: 32,
             pushes_per_connection_max: 4,
+            push_spacing_ms: 100,
             push_marks_max: 5_000,
             push_lease_seconds: 15,
             push_failures_max: 3,

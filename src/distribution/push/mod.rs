@@ -30,6 +30,7 @@ use uuid::Uuid;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
+use crate::settings::Settings;
 use crate::store::push_state::Turn;
 use crate::store::{self, clock, push_state};
 
@@ -42,10 +43,13 @@ pub(crate) async fn run(distribution: Distribution) {
         if let Err(error) = pusher.fill(&distribution).await {
             tracing::warn!(error = %error.chain(), "no turn could be taken");
         }
+        let pause = pusher.pause(&inner.settings);
         tokio::select! {
             () = inner.wakes.push.notified() => {}
-            Some(_) = pusher.turns.join_next(), if !pusher.turns.is_empty() => {}
-            () = tokio::time::sleep(PAUSE) => {}
+            Some(_) = pusher.turns.join_next(), if !pusher.turns.is_empty() => {
+                pusher.ended_at = Some(Instant::now());
+            }
+            () = tokio::time::sleep(pause) => {}
             () = inner.cancel.cancelled() => {}
         }
     }
@@ -64,7 +68,7 @@ pub async fn drain(distribution: &Distribution) -> Result<(), DistributionError>
     let pool = &distribution.inner.pool;
     push_state::wake_polled(pool).await?;
     let lease = distribution.inner.settings.push_lease_seconds.max(60);
-    while let Some(turn) = push_state::claim(pool, lease, &[]).await? {
+    while let Some(turn) = push_state::claim(pool, lease, 0, &[]).await? {
         deliver::turn(distribution, since, turn).await?;
     }
     Ok(())
@@ -86,6 +90,7 @@ struct Pusher {
     hands: Hands,
     renewed_at: Option<Instant>,
     woken_at: Option<Instant>,
+    ended_at: Option<Instant>,
 }
 
 impl Pusher {
@@ -94,13 +99,16 @@ impl Pusher {
         let inner = &distribution.inner;
         let since = pushes_since(distribution).await?;
         self.keep(distribution).await?;
-        while self.turns.try_join_next().is_some() {}
+        while self.turns.try_join_next().is_some() {
+            self.ended_at = Some(Instant::now());
+        }
         while self.turns.len() < inner.settings.pushes_parallel_max.max(1) {
             let full = self
                 .hands
                 .full(inner.settings.pushes_per_connection_max.max(1));
             let lease = inner.settings.push_lease_seconds;
-            let claimed = push_state::claim(&inner.pool, lease, &full).await?;
+            let spacing = inner.settings.push_spacing_ms;
+            let claimed = push_state::claim(&inner.pool, lease, spacing, &full).await?;
             let Some(turn) = claimed else { break };
             let in_hand = self.hands.take(&turn);
             let distribution = distribution.clone();
@@ -114,6 +122,17 @@ impl Pusher {
             });
         }
         Ok(())
+    }
+
+    /// Until the next look where nobody rings: what was rung for lately may wait only for the
+    /// spacing of its account's messages.
+    fn pause(&self, settings: &Settings) -> Duration {
+        let spacing = Duration::from_millis(settings.push_spacing_ms.into());
+        let ended = self.ended_at.map(|at| at.elapsed());
+        match ended.filter(|ago| !spacing.is_zero() && *ago < spacing + PAUSE) {
+            Some(ago) => spacing.saturating_sub(ago).clamp(PAUSE_MIN, PAUSE),
+            None => PAUSE,
+        }
     }
 
     /// Lengthens the leases in hand, and wakes who waited for a poll. What fails is tried again
@@ -206,5 +225,7 @@ async fn listen(distribution: Distribution) {
 
 /// From one look to the next where nobody rings.
 const PAUSE: Duration = Duration::from_millis(250);
+/// And where some wait for the spacing of their messages.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
 /// From one try to hear notifications to the next.
 const DEAF_PAUSE: Duration = Duration::from_secs(5);

@@ -101,10 +101,12 @@ impl From<TurnRow> for Turn {
     }
 }
 
-/// Takes the turn that is due longest, unless its connection is among `busy`.
+/// Takes the turn that is due longest, unless its connection is among `busy` or the account took a
+/// message less than `spacing_ms` ago.
 pub(crate) async fn claim(
     db: impl PgExecutor<'_>,
     lease_seconds: u32,
+    spacing_ms: u32,
     busy: &[ConnectionId],
 ) -> Result<Option<Turn>, DistributionError> {
     let busy: Vec<i64> = busy.iter().map(|connection| connection.0).collect();
@@ -117,14 +119,17 @@ pub(crate) async fn claim(
              where next_at <= (select ledger_now())
                    and (claimed_until is null or claimed_until < (select ledger_now()))
                    and connection_id <> all($3)
+                   and (last_pushed_at between (select ledger_now()) - $4 * interval '1 millisecond'
+                                           and (select ledger_now())) is not true
              order by next_at limit 1
              for update skip locked)
          returning claimed_by, account_id, property_id, connection_id, rung, failures,
                    last_failed_at, complete_wanted_at, clock.now",
     )
     .bind(Uuid::now_v7())
-    .bind(seconds(lease_seconds))
+    .bind(time(lease_seconds))
     .bind(busy)
+    .bind(time(spacing_ms))
     .fetch_optional(db)
     .await
     .map_err(DistributionError::while_doing("taking a turn"))?;
@@ -148,7 +153,7 @@ pub(crate) async fn renew(
                               order by account_id for update skip locked)",
     )
     .bind(claims)
-    .bind(seconds(lease_seconds))
+    .bind(time(lease_seconds))
     .execute(db)
     .await
     .map_err(DistributionError::while_doing("lengthening leases"))?
@@ -236,7 +241,7 @@ pub(crate) async fn release(
     .bind(turn.claim)
     .bind(turn.rung)
     .bind(release.at_once)
-    .bind(release.settle_seconds.map(seconds))
+    .bind(release.settle_seconds.map(time))
     .bind(release.quiet_since.map(Timestamp::from))
     .bind(release.rests)
     .execute(db)
@@ -273,7 +278,7 @@ pub(crate) async fn wake_polled(db: impl PgExecutor<'_>) -> Result<(), Distribut
     Ok(())
 }
 
-/// Seconds as the database takes them.
-fn seconds(seconds: u32) -> i32 {
-    i32::try_from(seconds).unwrap_or(i32::MAX)
+/// A count of seconds, or of parts of them, as the database takes it.
+fn time(count: u32) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
 }

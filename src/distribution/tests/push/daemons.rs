@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::civil::date;
+use keyrack_distribution::settings::Settings;
 use keyrack_distribution::{Distribution, feed, push, resync};
 
 use crate::house::{House, march};
@@ -121,15 +122,20 @@ async fn rename(house: &House, from: &str, to: &str) {
 
 /// The loops of a daemon whose turns last `lease_seconds` when nobody gives them back.
 async fn started(house: &House, lease_seconds: u32) -> Distribution {
+    let settings = Settings {
+        push_lease_seconds: lease_seconds,
+        ..crate::house::settings()
+    };
+    started_with(house, settings).await
+}
+
+async fn started_with(house: &House, settings: Settings) -> Distribution {
     Distribution::start(
         house.ledger.clone(),
         house.pool.clone(),
         house.distribution.channels().clone(),
         keyrack_distribution::seal::Seal::new(&"07".repeat(32).into()).unwrap(),
-        keyrack_distribution::settings::Settings {
-            push_lease_seconds: lease_seconds,
-            ..crate::house::settings()
-        },
+        settings,
     )
     .await
     .unwrap()
@@ -149,6 +155,42 @@ async fn the_loops_tell_a_booking_quickly_and_end_in_time() {
     let begun = std::time::Instant::now();
     running.stop().await;
     assert!(begun.elapsed().as_secs() < 12);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_to_an_account_keep_their_distance_and_what_changes_between_goes_together() {
+    let house = House::live().await;
+    // Else a daemon that starts tells all of it in between.
+    resync::step(&house.distribution).await.unwrap();
+    house.tell().await;
+    house.polled().await;
+    house.tell().await;
+    house.portal.told();
+    let before = house.count("select count(*) from push_attempt").await;
+    let settings = Settings {
+        push_spacing_ms: 4_000,
+        ..crate::house::settings()
+    };
+    let running = started_with(&house, settings).await;
+    house.book(house.double, 3, 4, 1).await;
+    house.portal.hears(1).await;
+    for day in 4..9 {
+        house.book(house.double, day, day + 1, 1).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    tokio::time::timeout(Duration::from_secs(15), async {
+        while house.portal.shows("DBL", march(8)) != 4 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await
+    .expect("it is told within fifteen seconds");
+    running.stop().await;
+    let messages = house.count("select count(*) from push_attempt").await - before;
+    assert_eq!(messages, 2, "{:?}", house.portal.told());
+    let apart = "select floor(extract(epoch from max(at) - min(at)))::bigint
+         from (select at from push_attempt order by attempt_id desc limit 2) last";
+    assert!(house.count(apart).await >= 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
