@@ -7,10 +7,11 @@
 
 use keyrack_model::channel::{Account, AccountSettings, AccountState, ChannelMapping};
 use keyrack_model::id::{AccountId, ConnectionId, PropertyId, RatePlanId, RoomTypeId};
-use keyrack_model::stay::{StayDate, StayRange, Weekdays};
+use keyrack_model::stay::{StayDate, StayRange};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{By, Forced, ShortNight};
+use crate::decide::buffer_rule::BufferRule;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
@@ -172,34 +173,6 @@ pub struct MappingSetup {
     pub channel_room_code: String,
     /// The channel's code of the rate.
     pub channel_rate_code: Option<String>,
-}
-
-/// A rule that keeps rooms back from what is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BufferRule {
-    /// Only this account.
-    pub account: Option<AccountId>,
-    /// Only this type.
-    pub room_type: Option<RoomTypeId>,
-    /// Only these nights.
-    pub nights: Option<StayRange>,
-    /// Only these weekdays.
-    pub weekdays: Weekdays,
-    /// Only so many days ahead or more.
-    pub lead_days_min: Option<i32>,
-    /// Only so many days ahead or fewer.
-    pub lead_days_max: Option<i32>,
-    /// What it does.
-    pub kind: BufferKind,
-}
-
-/// What a buffer rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BufferKind {
-    /// Tells so many rooms fewer.
-    KeepBack(i32),
-    /// Tells 0 when so many or fewer are left.
-    CloseAt(i32),
 }
 
 /// Creates or changes a property; says whether it is new.
@@ -458,7 +431,7 @@ pub async fn put_buffer_rules(
     by: &By,
     rules: Vec<BufferRule>,
 ) -> Result<Result<Vec<BufferRule>, Refusal>, LedgerError> {
-    setup::account::put_buffer_rules(ledger, property, by, &rules).await
+    setup::buffer_rules::put(ledger, property, by, &rules).await
 }
 
 /// The buffer rules of a property.

@@ -9,9 +9,9 @@ use keyrack_model::inventory::NightBalance;
 use keyrack_model::stay::{Stay, StayDate, plus_days};
 use sqlx::PgConnection;
 
-use crate::catalog::{BufferKind, BufferRule};
 use crate::decide::buffer::tell;
-use crate::decide::cell::{Cell, Keep, KeepRule, Line, Listening, Stock};
+use crate::decide::buffer_rule::BufferRule;
+use crate::decide::cell::{Cell, Line, Listening, Stock};
 use crate::decide::composed::{Present, least, parts};
 use crate::decide::layer::RateTable;
 use crate::decide::price::{Plans, Price, Product, price};
@@ -25,7 +25,7 @@ pub(crate) struct Sheet<'a> {
     listing: &'a Listing<'a>,
     calendar: Calendar,
     listening: Listening,
-    rules: Vec<KeepRule>,
+    rules: Vec<BufferRule>,
     compositions: HashMap<RoomTypeId, Vec<(RoomTypeId, i32)>>,
     plans: Plans,
     present: Present,
@@ -79,7 +79,7 @@ impl<'a> Sheet<'a> {
         }
         Ok(Some(Self {
             listening: listening(listing, &calendar),
-            rules: rules.iter().map(KeepRule::from).collect(),
+            rules,
             plans: store::rate_plan::derivations(conn, property).await?,
             rates: rates.into_iter().collect(),
             listing,
@@ -182,20 +182,3 @@ pub(crate) fn told_until(listing: &Listing<'_>, calendar: &Calendar) -> StayDate
 
 /// No horizon is longer.
 const NIGHTS_MAX: i32 = 2_000;
-
-impl From<&BufferRule> for KeepRule {
-    fn from(rule: &BufferRule) -> Self {
-        Self {
-            account: rule.account,
-            room_type: rule.room_type,
-            nights: rule.nights,
-            weekdays: rule.weekdays,
-            lead_days_min: rule.lead_days_min,
-            lead_days_max: rule.lead_days_max,
-            keep: match rule.kind {
-                BufferKind::KeepBack(rooms) => Keep::Back(rooms),
-                BufferKind::CloseAt(rooms) => Keep::CloseAt(rooms),
-            },
-        }
-    }
-}

@@ -2,7 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use keyrack_ledger::catalog::{self, BufferKind, BufferRule};
+use keyrack_ledger::catalog;
+use keyrack_ledger::decide::buffer_rule::{BufferKind, BufferRule};
 use keyrack_model::stay::{Stay, Weekdays};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -31,7 +32,8 @@ struct BufferRulesBody {
     rules: Vec<BufferRuleBody>,
 }
 
-/// A rule that keeps rooms back. Exactly one of `keep_back` and `close_at`.
+/// A rule that keeps rooms back. Exactly one of `keep_back`, `close_at`, `cap` and
+/// `share_percent`.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct BufferRuleBody {
@@ -71,9 +73,18 @@ struct BufferRuleBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 0)]
     close_at: Option<i32>,
+    /// Tells so many rooms at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 0)]
+    cap: Option<i32>,
+    /// Tells so many percent of the free rooms, rounded down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 0, maximum = 100)]
+    share_percent: Option<i32>,
 }
 
-/// Replaces the buffer rules of a property; every channel is told anew.
+/// Replaces the buffer rules of a property. Channels are told anew of the nights that a rule binds
+/// which was added or taken away.
 #[utoipa::path(put, path = "/v1/properties/{property}/buffer-rules", tag = "pools",
     params(PropertyPath), request_body = BufferRulesBody,
     responses((status = 200, body = BufferRulesBody), Problems))]
@@ -137,15 +148,21 @@ impl BufferRuleBody {
         let days = |told: Option<i32>| told.is_none_or(|days| (0..=2_000).contains(&days));
         wrongs.unless(days(self.lead_days_min), at("/lead_days_min"), "0 to 2,000");
         wrongs.unless(days(self.lead_days_max), at("/lead_days_max"), "0 to 2,000");
-        let kind = match (self.keep_back, self.close_at) {
-            (Some(rooms), None) => Some(BufferKind::KeepBack(rooms)),
-            (None, Some(rooms)) => Some(BufferKind::CloseAt(rooms)),
-            _ => None,
+        let told = [
+            self.keep_back.map(BufferKind::KeepBack),
+            self.close_at.map(BufferKind::CloseAt),
+            self.cap.map(BufferKind::Cap),
+            self.share_percent.map(BufferKind::SharePercent),
+        ];
+        let mut told = told.into_iter().flatten();
+        let kind = told.next().filter(|_| told.next().is_none());
+        let fits = |kind| match kind {
+            BufferKind::SharePercent(percent) => (0..=100).contains(&percent),
+            other => (0..=10_000).contains(&other.number()),
         };
-        let rooms = self.keep_back.or(self.close_at).unwrap_or(0);
-        let fits = kind.is_some() && (0..=10_000).contains(&rooms);
-        let message = "exactly one of keep_back and close_at, 0 to 10,000";
-        wrongs.unless(fits, at(""), message);
+        let message = "exactly one of keep_back, close_at and cap, 0 to 10,000, or share_percent, \
+                       0 to 100";
+        wrongs.unless(kind.is_some_and(fits), at(""), message);
         Some(BufferRule {
             account: account.flatten(),
             room_type: room_type.flatten(),
@@ -161,11 +178,7 @@ impl BufferRuleBody {
 async fn shown(house: &House, rules: Vec<BufferRule>) -> Result<BufferRulesBody, Problem> {
     let names = house.read_names().await?;
     let rules = rules.into_iter().map(|rule| {
-        let (keep_back, close_at) = match rule.kind {
-            BufferKind::KeepBack(rooms) => (Some(rooms), None),
-            BufferKind::CloseAt(rooms) => (None, Some(rooms)),
-        };
-        BufferRuleBody {
+        let mut body = BufferRuleBody {
             account: rule.account.map(|id| names.accounts.shown(id)),
             room_type: rule.room_type.map(|id| names.room_types.shown(id)),
             from: rule.nights.map(|nights| Day(nights.arrival())),
@@ -173,9 +186,19 @@ async fn shown(house: &House, rules: Vec<BufferRule>) -> Result<BufferRulesBody,
             weekdays: Some(rule.weekdays).filter(|days| *days != Weekdays::ALL),
             lead_days_min: rule.lead_days_min,
             lead_days_max: rule.lead_days_max,
-            keep_back,
-            close_at,
-        }
+            keep_back: None,
+            close_at: None,
+            cap: None,
+            share_percent: None,
+        };
+        let place = match rule.kind {
+            BufferKind::KeepBack(_) => &mut body.keep_back,
+            BufferKind::CloseAt(_) => &mut body.close_at,
+            BufferKind::Cap(_) => &mut body.cap,
+            BufferKind::SharePercent(_) => &mut body.share_percent,
+        };
+        *place = Some(rule.kind.number());
+        body
     });
     Ok(BufferRulesBody {
         rules: rules.collect(),

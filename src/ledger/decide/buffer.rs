@@ -9,13 +9,14 @@
 use keyrack_model::ari::{AriValues, OccupancyRate};
 use keyrack_model::money::Money;
 
-use super::cell::{Cell, Draft, Keep, KeepRule, Line, Listening};
+use super::buffer_rule::BufferRule;
+use super::cell::{Cell, Draft, Line, Listening};
 use super::inexpressible::restrict;
 
 /// What is to be told of a cell. `lines` gathers why, where somebody wants to know.
 pub fn tell(
     cell: &Cell<'_>,
-    rules: &[KeepRule],
+    rules: &[BufferRule],
     listening: &Listening,
     lines: Option<&mut Vec<Line>>,
 ) -> AriValues {
@@ -43,7 +44,7 @@ pub fn tell(
 }
 
 /// Pool rooms, minus buffer rules (the strictest wins), never above what can be slept in.
-fn pool(draft: &mut Draft<'_>, cell: &Cell<'_>, rules: &[KeepRule]) {
+fn pool(draft: &mut Draft<'_>, cell: &Cell<'_>, rules: &[BufferRule]) {
     let Some(stock) = cell.stock else {
         draft.say("pool", || "the night has no rooms yet".to_owned());
         return;
@@ -54,17 +55,9 @@ fn pool(draft: &mut Draft<'_>, cell: &Cell<'_>, rules: &[KeepRule]) {
     });
     let mut least = stock.free;
     for rule in rules.iter().filter(|rule| rule.applies(cell)) {
-        least = least.min(rule.rooms(stock.free));
+        least = least.min(rule.kind.leaves(stock.free));
         draft.rooms = least;
-        draft.say("buffer_rule", || match rule.keep {
-            Keep::Back(rooms) => format!("{rooms} of {} are kept back", stock.free),
-            Keep::CloseAt(rooms) => {
-                format!(
-                    "nothing is told when {rooms} or fewer of {} are left",
-                    stock.free
-                )
-            }
-        });
+        draft.say("buffer_rule", || rule.kind.in_words(stock.free));
     }
     if draft.rooms > stock.usable {
         draft.rooms = stock.usable.max(0);
@@ -212,29 +205,30 @@ mod tests {
     use keyrack_model::stay::{Stay, Weekdays};
 
     use super::*;
+    use crate::decide::buffer_rule::BufferKind;
     use crate::decide::cell_samples::{ABLE, DUMB, EAGER, OPEN, listening, night, room};
     use crate::decide::layer::{Layer, NightRules};
     use crate::decide::price::Price;
 
-    fn keep(keep: Keep) -> KeepRule {
-        KeepRule {
+    fn keep(kind: BufferKind) -> BufferRule {
+        BufferRule {
             account: None,
             room_type: None,
             nights: None,
             weekdays: Weekdays::ALL,
             lead_days_min: None,
             lead_days_max: None,
-            keep,
+            kind,
         }
     }
 
-    fn rooms(cell: &Cell<'_>, rules: &[KeepRule]) -> Option<i32> {
+    fn rooms(cell: &Cell<'_>, rules: &[BufferRule]) -> Option<i32> {
         tell(cell, rules, &listening(&ABLE), None).rooms
     }
 
     #[test]
     fn the_strictest_buffer_rule_wins() {
-        use Keep::{Back, CloseAt};
+        use BufferKind::{Cap, CloseAt, KeepBack as Back, SharePercent};
         for (free, rules, told) in [
             (5, vec![], 5),
             (5, vec![Back(2)], 3),
@@ -244,8 +238,10 @@ mod tests {
             (2, vec![CloseAt(1)], 2),
             (1, vec![CloseAt(1)], 0),
             (1, vec![Back(4)], 0),
+            (9, vec![Cap(4), SharePercent(50)], 4),
+            (9, vec![Cap(4), SharePercent(40), Back(1)], 3),
         ] {
-            let rules: Vec<KeepRule> = rules.into_iter().map(keep).collect();
+            let rules: Vec<BufferRule> = rules.into_iter().map(keep).collect();
             assert_eq!(
                 rooms(&room(free, 9), &rules),
                 Some(told),
@@ -257,7 +253,7 @@ mod tests {
     #[test]
     fn a_buffer_rule_binds_only_what_it_names() {
         // 2030-07-11 is a Thursday, ten days ahead.
-        type Names = fn(&mut KeepRule);
+        type Names = fn(&mut BufferRule);
         let cases: [(Names, bool); 10] = [
             (|rule| rule.account = Some(AccountId(2)), false),
             (|rule| rule.account = Some(AccountId(1)), true),
@@ -274,7 +270,7 @@ mod tests {
             (|rule| rule.lead_days_max = Some(10), true),
         ];
         for (name, binds) in cases {
-            let mut rule = keep(Keep::Back(1));
+            let mut rule = keep(BufferKind::KeepBack(1));
             name(&mut rule);
             let told = rooms(&room(5, 9), std::slice::from_ref(&rule));
             assert_eq!(told, Some(if binds { 4 } else { 5 }), "{rule:?}");
@@ -284,8 +280,14 @@ mod tests {
     #[test]
     fn meant_overbooking_is_sold_but_never_told_beyond_what_can_be_slept_in() {
         assert_eq!(rooms(&room(7, 5), &[]), Some(5));
-        assert_eq!(rooms(&room(7, 5), &[keep(Keep::Back(1))]), Some(5));
-        assert_eq!(rooms(&room(7, 5), &[keep(Keep::Back(3))]), Some(4));
+        assert_eq!(
+            rooms(&room(7, 5), &[keep(BufferKind::KeepBack(1))]),
+            Some(5)
+        );
+        assert_eq!(
+            rooms(&room(7, 5), &[keep(BufferKind::KeepBack(3))]),
+            Some(4)
+        );
         assert_eq!(rooms(&room(0, -1), &[]), Some(0));
     }
 

@@ -1,63 +1,11 @@
-//! A cell of ARI with everything that its number rests on, and the rules that keep rooms back.
+//! A cell of ARI with everything that its number rests on.
 
 use keyrack_model::channel::{Capabilities, Inexpressible};
 use keyrack_model::id::{AccountId, RoomTypeId};
-use keyrack_model::stay::{StayDate, StayRange, Weekdays, days_between};
+use keyrack_model::stay::StayDate;
 
 use super::layer::NightRules;
 use super::price::Price;
-
-/// A rule that keeps rooms back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeepRule {
-    /// Only this account.
-    pub account: Option<AccountId>,
-    /// Only this type.
-    pub room_type: Option<RoomTypeId>,
-    /// Only these nights.
-    pub nights: Option<StayRange>,
-    /// Only these weekdays.
-    pub weekdays: Weekdays,
-    /// Only so many days ahead or more.
-    pub lead_days_min: Option<i32>,
-    /// Only so many days ahead or fewer.
-    pub lead_days_max: Option<i32>,
-    /// What it does.
-    pub keep: Keep,
-}
-
-/// What a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// Tells so many rooms fewer.
-    Back(i32),
-    /// Tells 0 when so many or fewer are left.
-    CloseAt(i32),
-}
-
-impl KeepRule {
-    /// Whether it binds this cell.
-    pub fn applies(&self, cell: &Cell<'_>) -> bool {
-        let lead = days_between(cell.business_day, cell.night);
-        self.account.is_none_or(|account| account == cell.account)
-            && self
-                .room_type
-                .is_none_or(|room_type| room_type == cell.room_type)
-            && self.nights.is_none_or(|nights| nights.contains(cell.night))
-            && self.weekdays.contains(cell.night)
-            && self.lead_days_min.is_none_or(|least| lead >= least)
-            && self.lead_days_max.is_none_or(|most| lead <= most)
-    }
-
-    /// Rooms that it leaves of those that are free.
-    pub fn rooms(&self, free: i32) -> i32 {
-        match self.keep {
-            Keep::Back(rooms) => (free - rooms).max(0),
-            Keep::CloseAt(rooms) if free <= rooms => 0,
-            Keep::CloseAt(_) => free,
-        }
-    }
-}
 
 /// The rooms of a night, in units of the type: of a composed type the least over its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 
 pub mod blocks;
 pub mod buffer;
+pub mod buffer_rule;
 pub mod capacity;
 pub mod cell;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use keyrack_model::channel::{AccountSettings, AccountState, ChannelMapping};
 use keyrack_model::id::{AccountId, ConnectionId, PropertyId, RatePlanId, RoomTypeId};
 use sqlx::PgConnection;
 
-use crate::catalog::{AccountRow, BufferRule, MappingSetup};
+use crate::catalog::{AccountRow, MappingSetup};
 use crate::command::By;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
@@ -14,7 +14,7 @@ use crate::handle::Ledger;
 use crate::setup::check::{self, Faults};
 use crate::store::account::{self as store, Listing};
 use crate::store::rate_change::{self, Touched};
-use crate::store::{buffer_rule, connection, constraint, mapping, property, rate_plan, room_type};
+use crate::store::{connection, constraint, mapping, property, rate_plan, room_type};
 
 /// What is asked of an account.
 pub(crate) struct Put<'a> {
@@ -272,46 +272,4 @@ async fn found(
         }));
     }
     Ok(faults.done().map(|()| found))
-}
-
-/// Replaces the buffer rules of a property.
-pub(crate) async fn put_buffer_rules(
-    ledger: &Ledger,
-    id: PropertyId,
-    by: &By,
-    rules: &[BufferRule],
-) -> Result<Result<Vec<BufferRule>, Refusal>, LedgerError> {
-    if let Err(refusal) = check::buffer_rules(rules) {
-        return Ok(Err(refusal));
-    }
-    let mut tx = connection::begin(ledger).await?;
-    let Some(calendar) = property::lock(&mut tx, id).await? else {
-        return Ok(Err(Refusal::NotFound("property".to_owned())));
-    };
-    let accounts = store::list(&mut tx, id).await?;
-    let types = room_type::list(&mut tx, id).await?;
-    let mut faults = Faults::default();
-    for (i, rule) in rules.iter().enumerate() {
-        let known = rule
-            .account
-            .is_none_or(|id| accounts.iter().any(|a| a.account.id == id));
-        faults.unless(known, &format!("/{i}/account"), "no such account");
-        let known = rule
-            .room_type
-            .is_none_or(|id| types.iter().any(|t| t.id == id));
-        faults.unless(known, &format!("/{i}/room_type"), "no such room type");
-    }
-    if let Err(refusal) = faults.done() {
-        return Ok(Err(refusal));
-    }
-    buffer_rule::delete(&mut tx, id).await?;
-    for rule in rules {
-        buffer_rule::insert(&mut tx, id, rule).await?;
-    }
-    rate_change::raise_rules(&mut tx, id).await?;
-    let touched = Touched::everything(calendar.open_nights(), "buffer_rule");
-    rate_change::note(&mut tx, id, by, &[touched]).await?;
-    let put = buffer_rule::list(&mut tx, id).await?;
-    connection::commit(tx).await?;
-    Ok(Ok(put))
 }

@@ -7,8 +7,9 @@ use keyrack_model::id::Code;
 use keyrack_model::reservation::Source;
 use keyrack_model::stay::StayRange;
 
-use crate::catalog::{BufferKind, BufferRule, MappingSetup, PropertySetup, RatePlanSetup};
 use crate::catalog::{Derivation, RoomTypeSetup};
+use crate::catalog::{MappingSetup, PropertySetup, RatePlanSetup};
+use crate::decide::buffer_rule::{BufferKind, BufferRule};
 use crate::decide::refusal::Refusal;
 
 /// Gathers what is wrong: JSON pointer and sentence.
@@ -304,12 +305,12 @@ pub(crate) fn buffer_rules(rules: &[BufferRule]) -> Result<(), Refusal> {
     let mut faults = Faults::default();
     for (i, rule) in rules.iter().enumerate() {
         let at = |field: &str| format!("/{i}/{field}");
-        let (BufferKind::KeepBack(rooms) | BufferKind::CloseAt(rooms)) = rule.kind;
-        faults.unless(
-            (0..=ROOMS_MAX).contains(&rooms),
-            &at("rooms"),
-            "0 to 100000",
-        );
+        let (most, sentence) = match rule.kind {
+            BufferKind::SharePercent(_) => (100, "0 to 100"),
+            _ => (ROOMS_MAX, "0 to 100000"),
+        };
+        let fits = (0..=most).contains(&rule.kind.number());
+        faults.unless(fits, &at("rooms"), sentence);
         faults.unless(rule.weekdays.bits() != 0, &at("weekdays"), "at least one");
         let (min, max) = (rule.lead_days_min, rule.lead_days_max);
         let ordered = min.zip(max).is_none_or(|(min, max)| min <= max);

@@ -5,7 +5,7 @@ use keyrack_model::id::{AccountId, PropertyId, RoomTypeId};
 use keyrack_model::stay::{Stay, Weekdays};
 use sqlx::PgConnection;
 
-use crate::catalog::{BufferKind, BufferRule};
+use crate::decide::buffer_rule::{BufferKind, BufferRule};
 use crate::error::LedgerError;
 
 #[derive(sqlx::FromRow)]
@@ -54,9 +54,11 @@ pub(crate) async fn insert(
     property: PropertyId,
     rule: &BufferRule,
 ) -> Result<(), LedgerError> {
-    let (kind, rooms) = match rule.kind {
-        BufferKind::KeepBack(rooms) => ("keep_back", rooms),
-        BufferKind::CloseAt(rooms) => ("close_at", rooms),
+    let kind = match rule.kind {
+        BufferKind::KeepBack(_) => "keep_back",
+        BufferKind::CloseAt(_) => "close_at",
+        BufferKind::Cap(_) => "cap",
+        BufferKind::SharePercent(_) => "share_percent",
     };
     sqlx::query(
         "insert into buffer_rule (property_id, account_id, room_type_id, night_from, night_until,
@@ -72,7 +74,7 @@ pub(crate) async fn insert(
     .bind(rule.lead_days_min)
     .bind(rule.lead_days_max)
     .bind(kind)
-    .bind(rooms)
+    .bind(rule.kind.number())
     .execute(conn)
     .await
     .map_err(LedgerError::while_doing("adding a buffer rule"))?;
@@ -87,6 +89,8 @@ impl TryFrom<Row> for BufferRule {
         let kind = match row.kind.as_str() {
             "keep_back" => BufferKind::KeepBack(row.rooms),
             "close_at" => BufferKind::CloseAt(row.rooms),
+            "cap" => BufferKind::Cap(row.rooms),
+            "share_percent" => BufferKind::SharePercent(row.rooms),
             other => return Err(unreadable(other.to_owned())),
         };
         let weekdays = u8::try_from(row.weekdays)

@@ -387,7 +387,9 @@ async fn buffer_rules_are_put_as_a_whole() {
     let path = "/v1/properties/seehof/buffer-rules";
     let rules = json!({"rules": [
         {"account": "portal", "room_type": "DBL", "keep_back": 1},
-        {"from": "2030-06-10", "to": "2030-06-12", "weekdays": ["fri", "sat"], "close_at": 2}
+        {"from": "2030-06-10", "to": "2030-06-12", "weekdays": ["fri", "sat"], "close_at": 2},
+        {"room_type": "DBL", "lead_days_max": 3, "cap": 4},
+        {"account": "portal", "share_percent": 50}
     ]});
     let put = app.put(path, rules.clone()).await;
     assert_eq!(put.json(), rules, "{}", put.text());
@@ -396,6 +398,9 @@ async fn buffer_rules_are_put_as_a_whole() {
         (json!({"room_type": "DBL"}), "/rules/0"),
         (json!({"keep_back": 1, "close_at": 1}), "/rules/0"),
         (json!({"keep_back": -1}), "/rules/0"),
+        (json!({"cap": 10_001}), "/rules/0"),
+        (json!({"share_percent": 101}), "/rules/0"),
+        (json!({"cap": 1, "share_percent": 1}), "/rules/0"),
         (json!({"keep_back": 1, "from": "2030-06-10"}), "/rules/0/to"),
         (
             json!({"keep_back": 1, "room_type": "NO"}),

@@ -1,6 +1,7 @@
 //! Accounts, mappings, buffer rules.
 
-use keyrack_ledger::catalog::{self, AccountRow, BufferKind, BufferRule, MappingSetup};
+use keyrack_ledger::catalog::{self, AccountRow, MappingSetup};
+use keyrack_ledger::decide::buffer_rule::{BufferKind, BufferRule};
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_model::channel::{AccountSettings, AccountState};
 use keyrack_model::id::{ConnectionId, RoomTypeId};

@@ -1,6 +1,7 @@
 //! The roll-over, overbooking cases, and the proof that finds what was spoilt.
 
 use keyrack_ledger::command::{Asked, Command, Forced, Progress};
+use keyrack_ledger::decide::buffer_rule::{BufferKind, BufferRule};
 use keyrack_ledger::decide::refusal::Force;
 use keyrack_ledger::verify::{self, Extent};
 use keyrack_ledger::{catalog, inventory, overbookings, reservations};
@@ -108,14 +109,14 @@ async fn last_night_is_rolled_over_at_the_hour_of_the_hotel() {
 #[tokio::test]
 async fn rules_of_lead_time_are_told_again_every_day() {
     let hotel = Hotel::open().await;
-    let rule = catalog::BufferRule {
+    let rule = BufferRule {
         account: None,
         room_type: None,
         nights: None,
         weekdays: keyrack_model::stay::Weekdays::ALL,
         lead_days_min: None,
         lead_days_max: Some(3),
-        kind: catalog::BufferKind::KeepBack(1),
+        kind: BufferKind::KeepBack(1),
     };
     let (ledger, by) = (&hotel.ledger, &hotel.by);
     let put = catalog::put_buffer_rules(ledger, hotel.property, by, vec![rule]).await;

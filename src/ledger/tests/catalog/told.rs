@@ -1,6 +1,8 @@
 //! What accounts are told, and the tails that say when.
 
-use keyrack_ledger::catalog::{self, BufferKind, BufferRule, MappingSetup, RoomTypeSetup};
+use keyrack_ledger::catalog::{self, MappingSetup, RoomTypeSetup};
+use keyrack_ledger::decide::buffer_rule::{BufferKind, BufferRule};
+use keyrack_ledger::inventory;
 use keyrack_ledger::tail::{self, Cursor, Listing, TailEntry};
 use keyrack_model::ari::{AriCell, AriKey};
 use keyrack_model::channel::{
@@ -8,7 +10,7 @@ use keyrack_model::channel::{
 };
 use keyrack_model::id::{RatePlanId, RoomTypeId};
 use keyrack_model::restriction::RestrictionKind;
-use keyrack_model::stay::Weekdays;
+use keyrack_model::stay::{Stay, Weekdays};
 
 use crate::hotel::{Hotel, day, rate_plan, room_type, stay};
 use crate::rooms::sell;
@@ -358,6 +360,57 @@ async fn changes_of_rules_have_their_own_tail() {
             .expect("read"),
         []
     );
+}
+
+#[tokio::test]
+async fn a_change_of_buffer_rules_touches_only_the_nights_that_they_bind() {
+    let told = Told::open().await.map(&[("dbl", None)]).await;
+    let hotel = &told.hotel;
+    // As long as the business day has not rolled over everything is told.
+    inventory::roll_over(&hotel.ledger, hotel.property)
+        .await
+        .expect("a new day");
+    let narrow = BufferRule {
+        account: Some(told.account.id),
+        room_type: Some(told.dbl),
+        nights: Some(stay(2, 5)),
+        weekdays: Weekdays::ALL,
+        lead_days_min: None,
+        lead_days_max: None,
+        kind: BufferKind::Cap(1),
+    };
+    let near = BufferRule {
+        account: None,
+        room_type: None,
+        nights: None,
+        lead_days_max: Some(1),
+        kind: BufferKind::SharePercent(50),
+        ..narrow.clone()
+    };
+    let (account, dbl) = (told.account.id.0, told.dbl.0);
+    for (rules, touched) in [
+        (vec![narrow.clone()], vec![(account, dbl, stay(2, 5))]),
+        (vec![near.clone(), narrow.clone()], vec![(0, 0, stay(0, 2))]),
+        (vec![narrow.clone(), near.clone()], vec![]),
+        (vec![near], vec![(account, dbl, stay(2, 5))]),
+    ] {
+        let put = catalog::put_buffer_rules(&hotel.ledger, hotel.property, &hotel.by, rules);
+        put.await.expect("no failure").expect("no refusal");
+        // Not along the tail: that waits for whoever else writes on the cluster.
+        let written: Vec<(i64, i64, jiff_sqlx::Date, jiff_sqlx::Date)> = sqlx::query_as(
+            "delete from rate_change where 'buffer_rule' = any(fields)
+             returning account_id, room_type_id, night_from, night_until",
+        )
+        .fetch_all(&hotel.pool)
+        .await
+        .expect("read");
+        let scopes = written.iter().map(|(account, room_type, from, until)| {
+            let nights = Stay::new(from.to_jiff(), until.to_jiff()).expect("a range");
+            (*account, *room_type, nights)
+        });
+        assert_eq!(scopes.collect::<Vec<_>>(), touched);
+    }
+    assert_eq!(told.rooms(0..3).await, [(2, false), (2, false), (4, false)]);
 }
 
 #[tokio::test]
