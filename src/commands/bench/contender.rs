@@ -50,7 +50,7 @@ pub const NIGHTS: i32 = 3;
 pub type Said<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// One way of keeping a ledger.
-pub trait Contender: Sync {
+pub trait Contender: Send + Sync {
     /// What it is called in the table.
     fn name(&self) -> &'static str;
     /// The table that has a row for each accepted hold.

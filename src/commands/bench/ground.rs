@@ -110,27 +110,7 @@ impl Ground {
 
     /// The nth hold that a caller asks for.
     pub fn ask(&self, shape: Shape, dice: u64) -> Ask {
-        let pick = |shift: u32, of: usize| {
-            let sides = u64::try_from(of).unwrap_or(1);
-            usize::try_from((dice >> shift) % sides).unwrap_or(0)
-        };
-        match shape {
-            Shape::Spread | Shape::Mixed => Ask {
-                property: pick(0, self.hotels.len()),
-                room_type: pick(16, ROOM_TYPES),
-                from: i32::try_from((dice >> 32) % 360).unwrap_or(0),
-            },
-            Shape::Hot => Ask {
-                property: 0,
-                room_type: 0,
-                from: 0,
-            },
-            Shape::SoldOut => Ask {
-                property: 0,
-                room_type: FULL,
-                from: 0,
-            },
-        }
+        ask(self.hotels.len(), shape, dice)
     }
 
     /// Empties what holds have written and puts the disk at rest, so that rounds begin alike.
@@ -244,7 +224,8 @@ impl Ground {
             "cores": cores, "properties": self.hotels.len(),
             "room_types": self.hotels.last().map_or(0, |(_, types)| types.len()),
             "nights": NIGHTS_OPEN, "nights_per_hold": NIGHTS,
-            "plain": "one transaction per reservation, prepared statements, a pool of 16",
+            "plain": "one transaction per reservation, prepared statements, a pool of 16 (which \
+                      asks for a sign of life after each)",
         }))
     }
 
@@ -253,5 +234,30 @@ impl Ground {
         self.pool.close().await;
         self.server.stop().await?;
         std::fs::remove_dir_all(&self.state_dir).context("taking the bench's folder away")
+    }
+}
+
+/// What is asked for where dice fell so, in so many hotels.
+pub fn ask(hotels: usize, shape: Shape, dice: u64) -> Ask {
+    let pick = |shift: u32, of: usize| {
+        let sides = u64::try_from(of).unwrap_or(1);
+        usize::try_from((dice >> shift) % sides).unwrap_or(0)
+    };
+    match shape {
+        Shape::Spread | Shape::Mixed => Ask {
+            property: pick(0, hotels),
+            room_type: pick(16, ROOM_TYPES),
+            from: i32::try_from((dice >> 32) % 360).unwrap_or(0),
+        },
+        Shape::Hot => Ask {
+            property: 0,
+            room_type: 0,
+            from: 0,
+        },
+        Shape::SoldOut => Ask {
+            property: 0,
+            room_type: FULL,
+            from: 0,
+        },
     }
 }

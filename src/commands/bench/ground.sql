@@ -12,6 +12,9 @@ create table plain_outbox (
     payload    jsonb       not null,
     created_at timestamptz not null default clock_timestamp()
 );
+-- What callers over HTTP tell beside: who comes, and the key under which they may ask again.
+create table plain_guest (like reservation_guest including all);
+create table plain_key (like idempotency_key including all);
 
 -- The plain way with exactly our rows.
 create table twin_night (like night including all) with (fillfactor = 60);
@@ -50,7 +53,8 @@ $$;
 create function bench_reset() returns void language plpgsql as $$
 begin
     truncate reservation, room_stay, reservation_guest, idempotency_key,
-             plain_reservation, plain_entry, plain_outbox, twin_reservation, twin_stay, twin_entry;
+             plain_reservation, plain_entry, plain_outbox, plain_guest, plain_key, twin_reservation, twin_stay,
+             twin_entry;
     delete from ledger_entry where kind <> 'capacity_set';
     update night set held = 0, sold = 0, version = 1 where held > 0 or sold > 0;
     update plain_night set held = 0, sold = 0, version = 1 where held > 0 or sold > 0;

@@ -2,13 +2,14 @@
 //! day with the autovacuum on. By hand: it fills tens of gigabytes and takes the better part of an
 //! hour.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::arguments::BenchArguments;
-use super::contender::Shape;
+use super::contender::{Contender, Shape};
 use super::ground::{Ground, ROOMS, Size};
 use super::keyrack::{self, Ours};
 use super::measure::round;
@@ -52,7 +53,7 @@ pub async fn bench(arguments: &BenchArguments, growth: Growth) -> Result<()> {
 /// A chain with its daemon.
 struct Place {
     ground: Ground,
-    ours: Ours,
+    ours: Arc<Ours>,
 }
 
 impl Place {
@@ -64,7 +65,7 @@ impl Place {
             with_plain: false,
         })
         .await?;
-        let ours = keyrack::open(&ground, 1).await?;
+        let ours = Arc::new(keyrack::open(&ground, 1).await?);
         Ok(Self { ground, ours })
     }
 
@@ -76,7 +77,8 @@ impl Place {
     /// Microseconds for each command of a load.
     async fn micros(&self, shape: Shape, length: Duration, number: usize) -> Result<f64> {
         let seed = u64::try_from(number).unwrap_or(0) + 1;
-        let done = round(&self.ground, &self.ours, shape, CALLERS, length, seed).await?;
+        let ours = Arc::clone(&self.ours) as Arc<dyn Contender>;
+        let done = round(&self.ground, &ours, shape, CALLERS, length, seed).await?;
         Ok(1_000_000.0 / done.per_second())
     }
 }

@@ -1,5 +1,6 @@
 //! Closed loops: so many callers, each asking again as soon as it is answered.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use futures_util::future::try_join_all;
 use rand::{Rng as _, RngCore as _, SeedableRng as _, rngs::SmallRng};
 
 use super::contender::{Contender, Shape, Taken};
-use super::ground::Ground;
+use super::ground::{Ground, ask};
 use super::side::side_by_side;
 
 /// One contender's round.
@@ -58,7 +59,7 @@ fn real(count: impl TryInto<u32>) -> f64 {
 /// hotels, and each accepted answer must be a row.
 pub async fn rounds(
     ground: &Ground,
-    contenders: [&dyn Contender; 2],
+    contenders: [&Arc<dyn Contender>; 2],
     shape: Shape,
     callers: usize,
     count: usize,
@@ -92,25 +93,28 @@ pub async fn rounds(
 /// One contender alone.
 pub async fn round(
     ground: &Ground,
-    contender: &dyn Contender,
+    contender: &Arc<dyn Contender>,
     shape: Shape,
     callers: usize,
     length: Duration,
     seed: u64,
 ) -> Result<Round> {
-    let stop = AtomicBool::new(false);
+    let stop = Arc::new(AtomicBool::new(false));
     let rows_before = ground.rows(contender.table()).await?;
     let (wal_before, cpu_before) = (ground.wal_bytes().await?, ground.server_cpu_ms()?);
     let begun = Instant::now();
+    let hotels = ground.hotels.len();
     let each = |caller: usize| {
         let seed = seed << 32 | u64::try_from(caller).unwrap_or(0);
-        Caller::new(ground, contender, shape, seed).ask_until(&stop)
+        let caller = Caller::new(hotels, Arc::clone(contender), shape, seed);
+        // A task each, as the daemon's handlers are.
+        let asking = tokio::spawn(caller.ask_until(Arc::clone(&stop)));
+        async { asking.await? }
     };
-    let timer = async {
-        tokio::time::sleep(length).await;
-        stop.store(true, Ordering::Relaxed);
-    };
-    let (done, ()) = tokio::join!(try_join_all((0..callers).map(each)), timer);
+    let asking: Vec<_> = (0..callers).map(each).collect();
+    tokio::time::sleep(length).await;
+    stop.store(true, Ordering::Relaxed);
+    let done = try_join_all(asking).await;
     let length = begun.elapsed();
     let (wal_after, cpu_after) = (ground.wal_bytes().await?, ground.server_cpu_ms()?);
     let mut waits = Vec::new();
@@ -136,9 +140,9 @@ pub async fn round(
 }
 
 /// One of those who ask.
-struct Caller<'a> {
-    ground: &'a Ground,
-    contender: &'a dyn Contender,
+struct Caller {
+    hotels: usize,
+    contender: Arc<dyn Contender>,
     shape: Shape,
     dice: SmallRng,
     /// What it has, where it does more than hold.
@@ -148,10 +152,10 @@ struct Caller<'a> {
     accepted: u64,
 }
 
-impl<'a> Caller<'a> {
-    fn new(ground: &'a Ground, contender: &'a dyn Contender, shape: Shape, seed: u64) -> Self {
+impl Caller {
+    fn new(hotels: usize, contender: Arc<dyn Contender>, shape: Shape, seed: u64) -> Self {
         Self {
-            ground,
+            hotels,
             contender,
             shape,
             dice: SmallRng::seed_from_u64(seed),
@@ -161,7 +165,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    async fn ask_until(mut self, stop: &AtomicBool) -> Result<Self> {
+    async fn ask_until(mut self, stop: Arc<AtomicBool>) -> Result<Self> {
         while !stop.load(Ordering::Relaxed) {
             let asked = Instant::now();
             self.ask().await?;
@@ -201,7 +205,7 @@ impl<'a> Caller<'a> {
     }
 
     async fn hold(&mut self) -> Result<()> {
-        let ask = self.ground.ask(self.shape, self.dice.next_u64());
+        let ask = ask(self.hotels, self.shape, self.dice.next_u64());
         if let Some(taken) = self.contender.hold(ask).await? {
             self.accepted += 1;
             if self.shape == Shape::Mixed {

@@ -25,6 +25,8 @@ mod sweep;
 mod twin;
 mod xml;
 
+use std::sync::Arc;
+
 use anyhow::Result;
 
 use arguments::{BenchArguments, Which};
@@ -74,23 +76,23 @@ async fn ledger(arguments: &BenchArguments) -> Result<()> {
 }
 
 async fn measure(arguments: &BenchArguments, ground: &Ground, report: &mut Report) -> Result<()> {
-    let (one, two) = (
-        keyrack::open(ground, 1).await?,
-        keyrack::open(ground, 2).await?,
-    );
-    let (plain, twin) = (plain::open(ground).await?, twin::open(ground).await?);
+    let one = Arc::new(keyrack::open(ground, 1).await?);
+    let two = Arc::new(keyrack::open(ground, 2).await?);
+    let plain: Arc<dyn Contender> = Arc::new(plain::open(ground).await?);
+    let twin: Arc<dyn Contender> = Arc::new(twin::open(ground).await?);
     let length = std::time::Duration::from_secs_f64(arguments.seconds);
     let mut measured: Vec<Measured> = Vec::new();
     for point in points() {
         let load = point.load;
         if !measured.iter().any(|(known, _)| *known == load) {
             let ours = if load.daemons == 1 { &one } else { &two };
-            let other: &dyn Contender = match load.against {
+            let ours = Arc::clone(ours) as Arc<dyn Contender>;
+            let other = match load.against {
                 Against::Plain => &plain,
                 Against::Twin => &twin,
             };
             let (shape, callers, count) = (load.shape, load.callers, arguments.rounds);
-            let pairs = rounds(ground, [ours, other], shape, callers, count, length).await?;
+            let pairs = rounds(ground, [&ours, other], shape, callers, count, length).await?;
             measured.push((load, pairs));
         }
         let pairs = measured.iter().find(|(known, _)| *known == load);

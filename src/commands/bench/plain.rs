@@ -98,14 +98,34 @@ impl Plain {
     }
 
     async fn held(&self, ask: Ask) -> sqlx::Result<Option<Taken>> {
-        let (at, id) = (self.at(ask), Uuid::now_v7());
+        let id = Uuid::now_v7();
         let mut tx = self.pool.begin().await?;
+        if !self.take(&mut tx, ask, id).await? {
+            tx.rollback().await?;
+            return Ok(None);
+        }
+        tx.commit().await?;
+        Ok(Some(Taken {
+            ask,
+            id,
+            version: 1,
+            is_confirmed: false,
+        }))
+    }
+
+    /// Nights, reservation, entry and outbox, within a transaction; false where there is no room.
+    pub(super) async fn take(
+        &self,
+        tx: &mut PgConnection,
+        ask: Ask,
+        id: Uuid,
+    ) -> sqlx::Result<bool> {
+        let at = self.at(ask);
         let take = "update plain_night set held = held + 1, version = version + 1
               where property_id = $1 and room_type_id = $2 and stay_date >= $3 and stay_date < $4
                 and held + sold + allotted + out_of_order + 1 <= physical + overbooking_limit";
-        if !changes(&mut tx, at.bind(take), ALL).await? {
-            tx.rollback().await?;
-            return Ok(None);
+        if !changes(tx, at.bind(take), ALL).await? {
+            return Ok(false);
         }
         let new = "insert into plain_reservation (property_id, room_type_id, arrival, departure,
                     quantity, reservation_id, number, status, source, hold_until, hold_dead_at,
@@ -114,14 +134,8 @@ impl Plain {
                      now() + interval '1 day', now() + interval '1 day', now(), now(), now(),
                      '{}')";
         at.bind(new).bind(id).execute(&mut *tx).await?;
-        tell(&mut tx, &at, id, "held", Some("free"), Some("held")).await?;
-        tx.commit().await?;
-        Ok(Some(Taken {
-            ask,
-            id,
-            version: 1,
-            is_confirmed: false,
-        }))
+        tell(tx, &at, id, "held", Some("free"), Some("held")).await?;
+        Ok(true)
     }
 
     /// A change of state with the rooms that it moves; says whether it found what it expected.

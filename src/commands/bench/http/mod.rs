@@ -9,13 +9,14 @@ mod client;
 mod keyrack;
 mod plain;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::arguments::BenchArguments;
-use super::contender::Shape;
+use super::contender::{Contender, Shape};
 use super::ground::Ground;
 use super::measure::{Round, rounds};
 use super::report::{Asked, Better, Report, Row};
@@ -34,12 +35,15 @@ async fn measure(arguments: &BenchArguments, ground: &Ground) -> Result<Report> 
     let plain = plain::open(ground).await?;
     let mut report = Report::new("http", settings(ground.settings().await?));
     let length = Duration::from_secs_f64(arguments.seconds);
+    let client = |table, address, key: &str| -> Arc<dyn Contender> {
+        Arc::new(Client::open(table, address, key.to_owned()))
+    };
     let clients = [
-        Client::open("reservation", ours.address, ours.key.clone()),
-        Client::open("plain_reservation", plain.address, plain.key.clone()),
+        client("reservation", ours.address, &ours.key),
+        client("plain_reservation", plain.address, &plain.key),
     ];
     for callers in [64, 1] {
-        let contenders = [&clients[0] as _, &clients[1] as _];
+        let contenders = [&clients[0], &clients[1]];
         let (shape, count) = (Shape::Spread, arguments.rounds);
         let pairs = rounds(ground, contenders, shape, callers, count, length).await?;
         for (asked, figure) in rows(callers) {
@@ -89,7 +93,8 @@ fn rows(callers: usize) -> Vec<(Asked, Figure)> {
 fn settings(mut ground: Value) -> Value {
     if let Some(ground) = ground.as_object_mut() {
         let plain = "axum with one transaction per reservation inside, prepared, a pool of 16; the \
-                     same check of a key; it knows no repeats and keeps no guest";
+                     same check of a key; it keeps the guest and the idempotency key, in the same \
+                     transaction";
         ground.insert("plain".to_owned(), json!(plain));
         let ours = "the daemon's router with key, Idempotency-Key and guest, log and metrics on; \
                     requests_per_second raised so that it does not bite; the engine's loops still";

@@ -1,7 +1,9 @@
 //! The other side: one route of axum, JSON in and out, a key checked by its hash, and the plain
-//! way behind it.
+//! way behind it. It does what it is asked for: the guest is kept, and who asks again under an
+//! idempotency key is told what was answered first.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::super::contender::{Ask, Contender as _, NIGHTS};
+use super::super::contender::{Ask, NIGHTS};
 use super::super::ground::{FIRST, Ground, PROPERTIES, ROOM_TYPES};
 use super::super::plain::{self, Plain};
 
@@ -79,7 +81,7 @@ struct Wish {
     guest: Guest,
 }
 
-#[derive(Clone, Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Hash, Serialize)]
 struct Room {
     room_type: String,
     arrival: StayDate,
@@ -107,7 +109,7 @@ async fn create(
     Path(property): Path<String>,
     headers: HeaderMap,
     Json(wish): Json<Wish>,
-) -> Result<(StatusCode, Json<Made>), StatusCode> {
+) -> Result<Answer, StatusCode> {
     let bearer = headers.get(header::AUTHORIZATION);
     let bearer = bearer.and_then(|value| value.to_str().ok());
     let known = bearer.and_then(|bearer| inside.keys.get(bearer));
@@ -125,18 +127,62 @@ async fn create(
         room_type: *inside.room_types.get(&room.room_type).ok_or(invalid)?,
         from: days_between(FIRST, room.arrival),
     };
-    let taken = inside.plain.hold(ask).await.map_err(|error| {
-        tracing::error!(%error, "the plain way failed");
-        StatusCode::INTERNAL_SERVER_ERROR
-    })?;
-    let taken = taken.ok_or(StatusCode::CONFLICT)?;
     let made = Made {
-        id: taken.id,
-        version: taken.version,
+        id: Uuid::now_v7(),
+        version: 1,
         status: wish.status,
         source: wish.source,
         rooms: wish.rooms,
         guest: wish.guest,
     };
-    Ok((StatusCode::CREATED, Json(made)))
+    let key = headers.get("idempotency-key");
+    let key = key.and_then(|value| value.to_str().ok()).ok_or(invalid)?;
+    let once = || inside.made(ask, key, &made);
+    let answer = plain::again(once).await.map_err(|error| {
+        tracing::error!(%error, "the plain way failed");
+        StatusCode::INTERNAL_SERVER_ERROR
+    })?;
+    match answer {
+        Some(answer) => Ok((StatusCode::CREATED, JSON, answer)),
+        None => Err(StatusCode::CONFLICT),
+    }
+}
+
+type Answer = (StatusCode, [(header::HeaderName, &'static str); 1], String);
+
+const JSON: [(header::HeaderName, &str); 1] = [(header::CONTENT_TYPE, "application/json")];
+
+impl Inside {
+    /// The transaction: key, nights, reservation, entry, outbox, guest. The answer, of the first
+    /// time where the key is known; `None` where there is no room.
+    async fn made(&self, ask: Ask, key: &str, made: &Made) -> sqlx::Result<Option<String>> {
+        let encode = |error: serde_json::Error| sqlx::Error::Encode(error.into());
+        let answer = serde_json::to_string(made).map_err(encode)?;
+        let guest = serde_json::to_string(&made.guest).map_err(encode)?;
+        let mut fingerprint = DefaultHasher::new();
+        (&made.rooms, &guest).hash(&mut fingerprint);
+        let mut tx = self.plain.pool.begin().await?;
+        let new = "insert into plain_key (scope, key, fingerprint, receipt, created_at)
+             values ('key:1', $1, $2, $3::jsonb, now()) on conflict do nothing";
+        let new = sqlx::query(new).bind(key);
+        let new = new
+            .bind(format!("{:x}", fingerprint.finish()))
+            .bind(&answer);
+        if new.execute(&mut *tx).await?.rows_affected() == 0 {
+            tx.rollback().await?;
+            let kept = "select receipt::text from plain_key where scope = 'key:1' and key = $1";
+            let kept = sqlx::query_scalar(kept).bind(key);
+            return kept.fetch_one(&self.plain.pool).await.map(Some);
+        }
+        if !self.plain.take(&mut tx, ask, made.id).await? {
+            tx.rollback().await?;
+            return Ok(None);
+        }
+        let keep = "insert into plain_guest (property_id, reservation_id, guest)
+             values ($1, $2, $3::jsonb)";
+        let keep = sqlx::query(keep).bind(self.plain.at(ask).property);
+        keep.bind(made.id).bind(&guest).execute(&mut *tx).await?;
+        tx.commit().await?;
+        Ok(Some(answer))
+    }
 }
