@@ -1,6 +1,6 @@
 //! Their messages in our words.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use keyrack_model::adapter::{Inbound, ParseFault, Parsed};
 use keyrack_model::ari::AriPush;
@@ -247,10 +247,10 @@ fn one_hotel<'a>(known: Option<&'a str>, told: Option<&'a str>) -> Result<Option
 }
 
 /// Guests by the number under which a room names them.
-fn sleepers(told: &HotelReservation<'_>) -> HashMap<String, Guest> {
+fn sleepers<'a>(told: &HotelReservation<'a>) -> BTreeMap<&'a str, Guest> {
     let each = told.guests.iter().filter_map(|guest| {
         let number = guest.attribute("ResGuestRPH")?;
-        Some((number.to_owned(), person(guest)?))
+        Some((number, person(guest)?))
     });
     each.collect()
 }
@@ -270,7 +270,7 @@ fn person(element: &Element) -> Option<Guest> {
 
 fn room(
     stay: &Element,
-    sleepers: &HashMap<String, Guest>,
+    sleepers: &BTreeMap<&str, Guest>,
     is_virtual_card: &mut bool,
 ) -> Result<ReportedRoom, String> {
     let mut nightly = Vec::new();

@@ -31,14 +31,24 @@ const CARD_DIGITS_MIN: usize = 12;
 /// Between a card and its expiry: ` valid until: `.
 const EXPIRY_GAP: usize = 16;
 
+/// What a masked number or a word for a code may begin with.
+static BEGINS: [bool; 256] = {
+    let mut begins = [false; 256];
+    begins[MASK as usize] = true;
+    let letters = *b"cCsSpPkK";
+    let mut at = 0;
+    while at < letters.len() {
+        begins[letters[at] as usize] = true;
+        at += 1;
+    }
+    begins
+};
+
 /// Masks what is a security code: three or four digits that stand alone behind a word for one, or
 /// behind a masked card number and perhaps its expiry.
 pub(super) fn mask(bytes: &mut [u8]) {
-    let begins = |byte: &u8| {
-        *byte == MASK || matches!(byte, b'c' | b'C' | b's' | b'S' | b'p' | b'P' | b'k' | b'K')
-    };
     let mut at = 0;
-    while let Some(skipped) = bytes[at..].iter().position(begins) {
+    while let Some(skipped) = bytes[at..].iter().position(|b| BEGINS[usize::from(*b)]) {
         at += skipped;
         at = match bytes[at] {
             MASK => mask_behind_card(bytes, at),
