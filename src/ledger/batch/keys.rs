@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
 use keyrack_model::reservation::ReservationRevision;
-use keyrack_model::stay::{Stay, StayDate, plus_days};
+use keyrack_model::stay::{Stay, plus_days};
 
 use crate::command::{Asked, Command, WishedRoom};
 use crate::decide::blocks::shifted;
@@ -173,34 +173,29 @@ pub(super) fn rate_ranges<'a>(
             continue;
         }
         for room in rooms {
-            let (from, until) = (room.stay.arrival(), plus_days(room.stay.departure(), 1));
-            asked.insert((property, None, from, until));
-            asked.insert((property, Some(room.room_type), from, until));
+            asked.extend([None, Some(room.room_type)].map(|room_type| RateRange {
+                property,
+                room_type,
+                from: room.stay.arrival(),
+                until: plus_days(room.stay.departure(), 1),
+            }));
         }
     }
     merged(asked)
 }
 
-/// A range of nights as it was asked for, its end excluded.
-type AskedRange = (PropertyId, Option<RoomTypeId>, StayDate, StayDate);
-
 /// Ranges that meet become one: what lies in two would be read twice.
-fn merged(asked: BTreeSet<AskedRange>) -> Vec<RateRange> {
+fn merged(asked: BTreeSet<RateRange>) -> Vec<RateRange> {
     let mut ranges: Vec<RateRange> = Vec::new();
-    for (property, room_type, from, until) in asked {
+    for next in asked {
         match ranges.last_mut() {
             Some(last)
-                if (last.property, last.room_type) == (property, room_type)
-                    && from <= last.until =>
+                if (last.property, last.room_type) == (next.property, next.room_type)
+                    && next.from <= last.until =>
             {
-                last.until = last.until.max(until);
+                last.until = last.until.max(next.until);
             }
-            _ => ranges.push(RateRange {
-                property,
-                room_type,
-                from,
-                until,
-            }),
+            _ => ranges.push(next),
         }
     }
     ranges
@@ -230,7 +225,12 @@ mod tests {
 
     #[test]
     fn ranges_that_meet_are_read_once() {
-        let day = |day| date(2030, 7, day);
+        let range = |(property, room_type, from, until)| RateRange {
+            property,
+            room_type,
+            from: date(2030, 7, from),
+            until: date(2030, 7, until),
+        };
         let (one, two) = (PropertyId(1), PropertyId(2));
         let (dbl, sgl) = (Some(RoomTypeId(1)), Some(RoomTypeId(2)));
         let asked = [
@@ -242,12 +242,6 @@ mod tests {
             (one, None, 1, 5),
             (two, None, 2, 6),
         ];
-        let asked = asked
-            .map(|(property, room_type, from, until)| (property, room_type, day(from), day(until)));
-        let ranges = merged(BTreeSet::from(asked));
-        let ranges = ranges
-            .iter()
-            .map(|range| (range.property, range.room_type, range.from, range.until));
         let expected = [
             (one, None, 1, 5),
             (one, dbl, 1, 11),
@@ -255,8 +249,7 @@ mod tests {
             (one, sgl, 3, 5),
             (two, None, 2, 6),
         ];
-        let expected = expected
-            .map(|(property, room_type, from, until)| (property, room_type, day(from), day(until)));
-        assert_eq!(ranges.collect::<Vec<_>>(), expected);
+        let ranges = merged(BTreeSet::from(asked.map(range)));
+        assert_eq!(ranges, expected.map(range));
     }
 }

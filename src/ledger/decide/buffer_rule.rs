@@ -138,12 +138,10 @@ pub fn touched(
     (open, business_day): (StayRange, StayDate),
     most: usize,
 ) -> Option<BTreeSet<Scope>> {
-    let only = |of: &'_ [BufferRule], other: &'_ [BufferRule]| {
-        let own = of.iter().filter(|rule| !other.contains(rule));
-        own.cloned().collect::<Vec<_>>()
-    };
+    let gone = before.iter().filter(|rule| !after.contains(rule));
+    let come = after.iter().filter(|rule| !before.contains(rule));
     let mut scopes = BTreeSet::new();
-    for rule in only(before, after).iter().chain(&only(after, before)) {
+    for rule in gone.chain(come) {
         for nights in rule.runs(open, business_day) {
             scopes.insert(Scope {
                 account: rule.account,

@@ -58,7 +58,7 @@ pub(crate) async fn load(
 }
 
 /// Nights of a type, or (`None`) of a whole property.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RateRange {
     pub property: PropertyId,
     pub room_type: Option<RoomTypeId>,
