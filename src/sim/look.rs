@@ -11,7 +11,7 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, PgPool, Row as _};
 use uuid::Uuid;
 
-use crate::auditor::compare::State;
+use crate::auditor::compare::{Remembered, State};
 use crate::error::SimError;
 use crate::stage::OURS;
 
@@ -99,24 +99,23 @@ async fn reservations(
     Ok(rows.into_iter().map(|Json(r)| (r.id, r)).collect())
 }
 
-type References = BTreeMap<(AccountId, String), (Option<ReservationId>, bool)>;
-
 async fn references(
     conn: &mut PgConnection,
     property: PropertyId,
-) -> Result<References, sqlx::Error> {
-    let rows: Vec<(i64, String, Option<Uuid>, bool)> = sqlx::query_as(
-        "select account_id, reference, reservation_id, is_cancelled
+) -> Result<BTreeMap<(AccountId, String), Remembered>, sqlx::Error> {
+    let rows: Vec<(i64, String, Option<Uuid>, bool, Option<i64>)> = sqlx::query_as(
+        "select account_id, reference, reservation_id, is_cancelled, last_order
            from channel_reference where property_id = $1",
     )
     .bind(property.0)
     .fetch_all(conn)
     .await?;
-    let reference = |(account, reference, reservation, is_cancelled): (_, _, Option<Uuid>, _)| {
-        let key = (AccountId(account), reference);
-        (key, (reservation.map(ReservationId), is_cancelled))
-    };
-    Ok(rows.into_iter().map(reference).collect())
+    let mut references = BTreeMap::new();
+    for (account, reference, reservation, is_cancelled, order) in rows {
+        let remembered = (reservation.map(ReservationId), is_cancelled, order);
+        references.insert((AccountId(account), reference), remembered);
+    }
+    Ok(references)
 }
 
 async fn cases(

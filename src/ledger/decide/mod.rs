@@ -25,6 +25,7 @@ pub mod price;
 pub mod progress;
 pub mod record;
 pub mod record_rooms;
+pub mod record_told;
 pub mod refusal;
 pub mod request;
 pub mod revise;

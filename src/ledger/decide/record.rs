@@ -2,16 +2,14 @@
 //! data.
 
 use keyrack_model::id::{AccountId, PropertyId, ReservationId};
-use keyrack_model::reservation::{
-    ReservationReport, ReservationRevision, RevisionKind, Source, Status,
-};
-use keyrack_model::stay::plus_days;
+use keyrack_model::reservation::{ReservationRevision, RevisionKind, Status};
 
-use super::draft::{Draft, GuestChange, Reference};
+use super::draft::{Draft, Reference};
 use super::hold::{cancelled, expired};
-use super::record_rooms::{Clip, guest_names, map_rooms, new_rooms, reopened_there, revise_rooms};
+use super::record_rooms::{Clip, map_rooms, reopened_there, revise_rooms};
+use super::record_told::{blank, flag_oddities, guests, tell};
 use super::request::receipt;
-use super::state::{Detail, Reservation};
+use super::state::Reservation;
 use crate::command::{Answer, Fact, Receipt};
 
 /// Decides a fact.
@@ -58,6 +56,7 @@ fn again(draft: &mut Draft, fact: &Fact, known: Reference) -> Receipt {
     if is_older(&known, revision) {
         return match present {
             Some(present) if maps_anew => map(draft, fact, present),
+            None if kind != RevisionKind::Cancelled => keep_cancelled(draft, fact, known),
             present => repeated(present, "older"),
         };
     }
@@ -89,9 +88,11 @@ fn is_older(known: &Reference, revision: &ReservationRevision) -> bool {
 
 /// Strictly newer than the cancel, by the channel's own order: the guest comes after all.
 fn revives(known: &Reference, revision: &ReservationRevision) -> bool {
-    revision.report.kind != RevisionKind::Cancelled
-        && matches!((revision.report.order, known.last_order), (Some(new), Some(last)) if new >
-        last)
+    revision.report.kind != RevisionKind::Cancelled && is_newer(known, revision)
+}
+
+fn is_newer(known: &Reference, revision: &ReservationRevision) -> bool {
+    matches!((revision.report.order, known.last_order), (Some(new), Some(last)) if new > last)
 }
 
 /// The desk cancelled or the hold ran out, and the channel still believes in the guest.
@@ -107,17 +108,27 @@ fn maps_anew(present: &Reservation, revision: &ReservationRevision) -> bool {
         && revision.unmapped().next().is_none()
 }
 
-/// What comes after the channel's cancel stays cancelled; a first state that comes after its own
-/// cancel is kept as a cancelled reservation.
+/// What comes after the channel's cancel stays cancelled. A newer cancel changes nothing, and what
+/// is older than it must not bring the guest back.
 fn after_cancel(
     draft: &mut Draft,
     fact: &Fact,
     known: Reference,
     present: Option<Reservation>,
 ) -> Receipt {
-    if fact.revision.report.kind == RevisionKind::Cancelled || present.is_some() {
+    let is_cancel = fact.revision.report.kind == RevisionKind::Cancelled;
+    if is_cancel && is_newer(&known, &fact.revision) {
+        remember(draft, fact, known.reservation, true);
+    }
+    if is_cancel || present.is_some() {
         return repeated(present, "repeated");
     }
+    keep_cancelled(draft, fact, known)
+}
+
+/// A first state that comes after its own cancel is kept as a cancelled reservation; the cancel
+/// stays the last word of its reference.
+fn keep_cancelled(draft: &mut Draft, fact: &Fact, known: Reference) -> Receipt {
     let mut late = blank(draft, fact, None);
     late.status = Status::Cancelled;
     late.flag("cancel_came_first");
@@ -147,47 +158,6 @@ fn create(draft: &mut Draft, fact: &Fact, successor_of: Option<ReservationId>) -
     draft.put_guests(key, guests(fact));
     remember(draft, fact, Some(new.id), false);
     receipt(new, "confirmed", nights)
-}
-
-/// A confirmed reservation as the channel tells it.
-fn blank(draft: &mut Draft, fact: &Fact, successor_of: Option<ReservationId>) -> Reservation {
-    let ReservationRevision {
-        property,
-        account,
-        report,
-        ..
-    } = &fact.revision;
-    let now = draft.now();
-    let rules = draft.rules(*property);
-    let clip = Clip::around(rules.business_day(now));
-    let mut new = Reservation {
-        property: *property,
-        id: fact.reservation,
-        number: draft.next_number(),
-        status: Status::Confirmed,
-        version: 0,
-        source: Source::Channel,
-        account: Some(*account),
-        channel_reference: Some(report.reference.clone()),
-        hold_until: None,
-        hold_dead_at: None,
-        extensions: 0,
-        owner_id: None,
-        payment_reference: None,
-        booked_at: report.booked_at,
-        created_at: now,
-        updated_at: now,
-        flags: Vec::new(),
-        detail: Detail {
-            successor_of,
-            ..Detail::default()
-        },
-        rooms: Vec::new(),
-    };
-    new.rooms = new_rooms(&rules, &fact.revision.rooms, clip, 1);
-    tell(&mut new, report);
-    flag_oddities(&mut new, fact, &rules, clip);
-    new
 }
 
 fn cancel(draft: &mut Draft, fact: &Fact, mut present: Reservation) -> Receipt {
@@ -259,62 +229,6 @@ fn map(draft: &mut Draft, fact: &Fact, mut present: Reservation) -> Receipt {
     let reason = Some("the codes of an older state are mapped now".to_owned());
     let (present, nights) = draft.put(present, "modified", reason);
     receipt(present, "modified", nights)
-}
-
-/// Money and links as the channel tells them.
-fn tell(reservation: &mut Reservation, report: &ReservationReport) {
-    let detail = &mut reservation.detail;
-    detail.total = report.total.or(detail.total);
-    detail.commission = report.commission.or(detail.commission);
-    detail.payment_model = report.payment_model.clone().or(detail.payment_model.take());
-    reservation.booked_at = report.booked_at.or(reservation.booked_at);
-}
-
-fn flag_oddities(
-    reservation: &mut Reservation,
-    fact: &Fact,
-    rules: &super::rules::Rules,
-    clip: Clip,
-) {
-    // Also a room that this revision does not speak of.
-    if reservation.has_unmapped_room() {
-        reservation.flag("unmapped");
-    }
-    let told = fact.revision.rooms.iter().map(|room| &room.told);
-    if told.clone().any(|room| clip.is_odd(room)) {
-        reservation.flag("odd_dates");
-    }
-    if told
-        .clone()
-        .any(|room| room.arrival.is_some_and(|arrival| arrival < clip.today))
-    {
-        reservation.flag("in_the_past");
-    }
-    let horizon = plus_days(clip.today, rules.horizon_days);
-    if told
-        .clone()
-        .any(|room| room.departure.is_some_and(|departure| departure > horizon))
-    {
-        reservation.flag("beyond_horizon");
-    }
-    let foreign = fact
-        .revision
-        .report
-        .total
-        .is_some_and(|m| m.currency != rules.currency);
-    if foreign {
-        reservation.flag("foreign_currency");
-    }
-}
-
-fn guests(fact: &Fact) -> GuestChange {
-    let report = &fact.revision.report;
-    GuestChange {
-        guest: Some(report.guest.clone()),
-        room_guests: Some(guest_names(&fact.revision.rooms)),
-        note: None,
-        remarks: Some(report.remarks.clone()),
-    }
 }
 
 fn remember(

@@ -14,6 +14,11 @@ use super::entry::{Cell, Entry, Rooms, nights};
 use super::expected::of_entry;
 use super::house::{Case, House};
 
+/// What is remembered of a reference: its reservation, whether the channel cancelled it, and the
+/// highest order that was told. Books in which an order within a round was guessed wrong would
+/// otherwise differ unseen until a later round.
+pub type Remembered = (Option<ReservationId>, bool, Option<i64>);
+
 /// What a ledger holds of one property, all read at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -21,8 +26,8 @@ pub struct State {
     pub nights: BTreeMap<Cell, NightBalance>,
     /// Every reservation.
     pub reservations: BTreeMap<ReservationId, Reservation>,
-    /// Every reference: its reservation, and whether the channel cancelled it.
-    pub references: BTreeMap<(AccountId, String), (Option<ReservationId>, bool)>,
+    /// Every reference.
+    pub references: BTreeMap<(AccountId, String), Remembered>,
     /// Nights with an open case.
     pub cases: BTreeSet<Cell>,
     /// The events `refund_due`, by reservation, as often as they were written.
@@ -196,7 +201,10 @@ fn references(house: &House, state: &State, found: &mut Vec<String>) {
     let must: BTreeMap<_, _> = house
         .references
         .iter()
-        .map(|(key, known)| (key.clone(), (known.reservation, known.is_cancelled)))
+        .map(|(key, known)| {
+            let remembered = (known.reservation, known.is_cancelled, known.order);
+            (key.clone(), remembered)
+        })
         .collect();
     for key in must.keys().chain(state.references.keys()) {
         let (is, must) = (state.references.get(key), must.get(key));

@@ -34,6 +34,7 @@ pub fn record(house: &mut House, fact: &Fact, now: Timestamp) -> Expected {
     if is_older(&known, fact) {
         return match (of, entry) {
             (Some(id), Some(entry)) if maps => map_only(house, fact, id, entry, now),
+            (None, _) if !is_cancel => cancelled_before_it_came(house, fact, known, now),
             _ => answer(house, of),
         };
     }
@@ -41,6 +42,9 @@ pub fn record(house: &mut House, fact: &Fact, now: Timestamp) -> Expected {
         return answer(house, of);
     }
     if known.is_cancelled && (is_cancel || !is_newer(&known, fact)) {
+        if is_cancel && is_newer(&known, fact) {
+            remember(house, fact, of, true);
+        }
         if is_cancel || of.is_some() {
             return answer(house, of);
         }

@@ -51,6 +51,48 @@ async fn r20_every_order_of_new_modify_cancel_ends_cancelled_with_and_without_re
     }
     let live = "select count(*) from reservation where status <> 'cancelled'";
     assert_eq!(hotel.count(live).await, 0);
+    // Also a first state that came last: staff find the guest who asks for it.
+    let kept = "select count(distinct channel_reference) from reservation";
+    assert_eq!(hotel.count(kept).await, 12);
+    hotel.assert_proven().await;
+}
+
+#[tokio::test]
+async fn r20_a_newer_cancel_of_a_cancelled_reference_outdates_what_came_between() {
+    use RevisionKind::{Cancelled, Modified, New};
+    let told = |kind, order, reference: &str| ReservationReport {
+        reference: reference.to_owned(),
+        order: Some(order),
+        ..of(kind)
+    };
+    let hotel = Hotel::of(1).await;
+    let orders = [
+        [(Cancelled, 10), (Cancelled, 12), (Modified, 11)],
+        [(Cancelled, 10), (Modified, 11), (Cancelled, 12)],
+        [(Cancelled, 12), (Cancelled, 10), (Modified, 11)],
+        [(Cancelled, 12), (Modified, 11), (Cancelled, 10)],
+        [(Modified, 11), (Cancelled, 10), (Cancelled, 12)],
+        [(Modified, 11), (Cancelled, 12), (Cancelled, 10)],
+    ];
+    for known_before in [false, true] {
+        for (round, order) in orders.iter().enumerate() {
+            let reference = format!("R{round}-{known_before}");
+            if known_before {
+                hotel.record(told(New, 1, &reference)).await;
+            }
+            for (kind, number) in order.iter().flat_map(|each| [each, each]) {
+                hotel.record(told(*kind, *number, &reference)).await;
+            }
+            for night in 0..4 {
+                let sold = hotel.night(night).await.sold;
+                assert_eq!(sold, 0, "{order:?} {known_before} {night}");
+            }
+        }
+    }
+    let last = "select count(*) from channel_reference where is_cancelled and last_order = 12";
+    assert_eq!(hotel.count(last).await, 12);
+    hotel.record(told(Modified, 13, "R0-true")).await;
+    assert_eq!(hotel.night(3).await.sold, 1, "the guest comes after all");
     hotel.assert_proven().await;
 }
 

@@ -374,7 +374,7 @@ impl Paper {
             nights: nights.map(|(key, n)| ((key.1, key.2), n.balance)).collect(),
             reservations: reservations.map(|(key, r)| (key.1, r.clone())).collect(),
             references: references
-                .map(|(key, r)| (key.clone(), (r.reservation, r.is_cancelled)))
+                .map(|(key, r)| (key.clone(), (r.reservation, r.is_cancelled, r.last_order)))
                 .collect(),
             cases: self
                 .cases
