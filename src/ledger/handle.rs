@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::batch::contention::Contention;
 use crate::batch::count::Counts;
 use crate::batch::lanes::{Lanes, Pending};
+use crate::batch::numbers::Numbers;
 use crate::batch::worker::{KnownRules, RESTED, Workshop, connect, work};
 use crate::command::{Answer, Asked, Command};
 use crate::error::LedgerError;
@@ -69,6 +70,7 @@ impl Ledger {
             moves: Moves::default(),
             counts: Counts::begun(),
             contention: Contention::default(),
+            numbers: Numbers::default(),
             batch_max: settings.batch_commands_max,
         });
         let mut workers = JoinSet::new();

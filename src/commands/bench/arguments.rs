@@ -23,7 +23,11 @@ pub struct BenchArguments {
 #[derive(Debug, Subcommand)]
 pub enum Which {
     /// Holds per second against one plain transaction per reservation.
-    Ledger,
+    Ledger {
+        /// Only rows whose name has this in it.
+        #[arg(long, default_value = "")]
+        only: String,
+    },
     /// Holds per second through the API, against axum with the plain way inside.
     Http,
     /// Messages of the channels written and read, against lxml (where python3-lxml is installed).

@@ -38,12 +38,12 @@ use report::Report;
 
 /// Runs a bench; an error where a gate falls or a sum is wrong.
 pub async fn bench(arguments: &BenchArguments) -> Result<()> {
-    match arguments.which {
-        Which::Ledger => ledger(arguments).await,
+    match &arguments.which {
+        Which::Ledger { only } => ledger(arguments, only).await,
         Which::Read => read::bench(arguments).await,
         Which::Push => push::bench(arguments).await,
         Which::Sweep => sweep::bench(arguments).await,
-        Which::Growth(growth) => growth::bench(arguments, growth).await,
+        Which::Growth(growth) => growth::bench(arguments, *growth).await,
         Which::Http => shown(http::run(arguments).await?, arguments),
         Which::Xml => shown(xml::run(arguments).await?, arguments),
     }
@@ -57,10 +57,10 @@ fn shown(report: Report, arguments: &BenchArguments) -> Result<()> {
 /// A load with the rounds of both contenders.
 type Measured = (Load, Vec<(Round, Round)>);
 
-async fn ledger(arguments: &BenchArguments) -> Result<()> {
+async fn ledger(arguments: &BenchArguments, only: &str) -> Result<()> {
     let mut ground = Ground::prepare().await?;
     let mut report = Report::new("ledger", ground.settings().await?);
-    let measured = measure(arguments, &ground, &mut report).await;
+    let measured = measure(arguments, only, &ground, &mut report).await;
     let survived = match &measured {
         Ok(()) => crash::survive(&mut ground).await,
         Err(_) => Ok(crash::Survived::default()),
@@ -75,14 +75,22 @@ async fn ledger(arguments: &BenchArguments) -> Result<()> {
     report.judge()
 }
 
-async fn measure(arguments: &BenchArguments, ground: &Ground, report: &mut Report) -> Result<()> {
+async fn measure(
+    arguments: &BenchArguments,
+    only: &str,
+    ground: &Ground,
+    report: &mut Report,
+) -> Result<()> {
     let one = Arc::new(keyrack::open(ground, 1).await?);
     let two = Arc::new(keyrack::open(ground, 2).await?);
     let plain: Arc<dyn Contender> = Arc::new(plain::open(ground).await?);
     let twin: Arc<dyn Contender> = Arc::new(twin::open(ground).await?);
     let length = std::time::Duration::from_secs_f64(arguments.seconds);
     let mut measured: Vec<Measured> = Vec::new();
-    for point in points() {
+    for point in points()
+        .into_iter()
+        .filter(|point| point.name().contains(only))
+    {
         let load = point.load;
         if !measured.iter().any(|(known, _)| *known == load) {
             let ours = if load.daemons == 1 { &one } else { &two };

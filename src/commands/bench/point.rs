@@ -63,6 +63,11 @@ impl Point {
         self
     }
 
+    /// What its row is called.
+    pub fn name(&self) -> &'static str {
+        self.asked.name
+    }
+
     /// The row of what was measured.
     pub fn row(&self, pairs: &[(Round, Round)]) -> Row {
         let figures = |(ours, plain): &(Round, Round)| ((self.figure)(ours), (self.figure)(plain));

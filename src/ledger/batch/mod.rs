@@ -16,6 +16,7 @@ pub(crate) mod count;
 mod keys;
 pub(super) mod lane;
 pub(crate) mod lanes;
+pub(crate) mod numbers;
 mod retry;
 mod rules;
 mod run;

@@ -8,6 +8,7 @@ use sqlx::{Connection as _, PgConnection};
 
 use super::clock;
 use super::keys::{self, RulesOf};
+use super::numbers::Numbers;
 use super::rules::KnownRules;
 use crate::command::{Answer, Asked, By, Command};
 use crate::decide;
@@ -31,6 +32,7 @@ pub(super) enum Tried {
 /// What a try is made with.
 pub(super) struct Attempt<'a> {
     pub rules: &'a KnownRules,
+    pub numbers: &'a Numbers,
     pub commands: &'a [&'a Asked],
     /// Ask whether the commands have been carried out before.
     pub relook: bool,
@@ -77,7 +79,10 @@ impl Attempt<'_> {
                 }
                 Round::Rests(answers, changes, places) => {
                     return Ok(match apply::apply(conn, &changes, &places).await {
-                        Ok(Applied::Whole) => Tried::Done(answers),
+                        Ok(Applied::Whole { numbers }) => {
+                            self.numbers.keep(numbers);
+                            Tried::Done(answers)
+                        }
                         Ok(Applied::Short) => Tried::Short,
                         Err(error) => Tried::Unsure(answers, error),
                     });
@@ -108,16 +113,19 @@ impl Attempt<'_> {
                 transaction.rollback().await.map_err(&doing)?;
                 return Ok(Tried::Done(answers));
             }
-            match apply::apply(&mut transaction, &changes, &places).await {
-                Ok(Applied::Whole) => {}
+            let numbers = match apply::apply(&mut transaction, &changes, &places).await {
+                Ok(Applied::Whole { numbers }) => numbers,
                 Ok(Applied::Short) => {
                     transaction.rollback().await.map_err(&doing)?;
                     return Ok(Tried::Short);
                 }
                 Err(error) => return Ok(Tried::Unsure(answers, error)),
-            }
+            };
             return Ok(match transaction.commit().await {
-                Ok(()) => Tried::Done(answers),
+                Ok(()) => {
+                    self.numbers.keep(numbers);
+                    Tried::Done(answers)
+                }
                 Err(error) => Tried::Unsure(answers, error),
             });
         }
@@ -146,6 +154,8 @@ impl Attempt<'_> {
         let rooms = room::seen(conn, &keys::rooms(all())).await?;
         let mut keys = keys::of(all(), &known.rules, &rooms, self.relook);
         keys.nights.extend(known.born.iter().copied());
+        let mut drawn = self.numbers.draw(keys.numbers);
+        keys.numbers -= drawn.0.len();
         let Some(sight) = self.look(conn, &keys, locked).await? else {
             return Ok(Round::Needs(Need::Locks));
         };
@@ -159,6 +169,12 @@ impl Attempt<'_> {
         self.read_rates(conn, &known.rules, &mut seen).await?;
         seen.rooms = rooms;
         seen.rules.clone_from(&known.rules);
+        let fresh = std::mem::take(&mut seen.numbers);
+        seen.numbers = drawn.0.iter().chain(&fresh).copied().collect();
+        let in_hand = seen.numbers.len();
+        if !locked {
+            drawn.0.extend(fresh);
+        }
         let mut draft = Draft::new(seen);
         let mut answers = decide::all(&mut draft, all());
         let missing = draft.missing();
@@ -176,6 +192,7 @@ impl Attempt<'_> {
             return Ok(Round::Needs(Need::Rooms(starved)));
         }
         answers.drain(..known.expiries.as_ref().map_or(0, Vec::len));
+        drawn.use_up(in_hand - draft.numbers_left());
         Ok(Round::Rests(
             answers,
             Box::new(draft.changes()),

@@ -12,6 +12,7 @@ use super::contention::Contention;
 use super::count::Counts;
 use super::lane::Lane;
 use super::lanes::{Lanes, Pending};
+use super::numbers::Numbers;
 use super::retry::Pauses;
 pub(crate) use super::retry::{RESTED, connect};
 pub(crate) use super::rules::KnownRules;
@@ -29,6 +30,7 @@ pub(crate) struct Workshop {
     pub moves: Moves,
     pub counts: Counts,
     pub contention: Contention,
+    pub numbers: Numbers,
     pub batch_max: usize,
 }
 
@@ -146,6 +148,7 @@ impl Workshop {
             let conn = &mut kept.conn;
             let try_of = Attempt {
                 rules: &self.rules,
+                numbers: &self.numbers,
                 commands,
                 relook,
             };

@@ -177,6 +177,11 @@ impl Draft {
             .expect("the batch read a number for each new reservation")
     }
 
+    /// Short numbers that no reservation was made with.
+    pub fn numbers_left(&self) -> usize {
+        self.seen.numbers.len()
+    }
+
     /// A night with the changes so far; one that is not there is remembered as missing, and the
     /// batch gives birth to it and decides anew.
     pub fn night(&mut self, property: PropertyId, (room_type, night): TypeNight) -> NightBalance {

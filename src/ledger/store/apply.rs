@@ -1,26 +1,27 @@
 //! Carries out what a batch decided, in one call, or nothing of it.
 
-use jiff_sqlx::{Date, Timestamp};
+use jiff_sqlx::Timestamp;
 use keyrack_model::id::PropertyId;
 use serde_json::{Value, json};
-use sqlx::PgConnection;
-use sqlx::postgres::PgArguments;
-use sqlx::query::Query;
+use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
+use super::apply_row::{EntryRow, NewRow, NightRow, ReceiptRow, StayRow};
 use super::read::Places;
 use super::row::{ReferenceRow, RoomStayRow};
 use crate::decide::blocks::BlockChange;
 use crate::decide::changes::{Changed, Changes};
 use crate::decide::draft::{GuestChange, NightKey};
-use crate::decide::entry::Entry;
-use crate::decide::state::{Reservation, RoomStay};
+use crate::decide::state::Reservation;
 
 /// What became of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Applied {
     /// All of it.
-    Whole,
+    Whole {
+        /// Short numbers for later reservations, as many as were made.
+        numbers: Vec<i64>,
+    },
     /// Nothing: somebody was first on a row that a decision rested on.
     Short,
 }
@@ -31,16 +32,25 @@ pub(crate) async fn apply(
     changes: &Changes,
     places: &Places,
 ) -> Result<Applied, sqlx::Error> {
-    let query = sqlx::query(CALL).bind(Timestamp::from(changes.now));
-    let query = bind_keys(query, changes)?;
-    let plain: Vec<&Reservation> = changes.new.iter().filter(|r| !is_changed(r)).collect();
-    let query = bind_new(query, &plain)?;
-    let query = bind_nights(query, changes);
-    let query = bind_entries(query, &changes.entries);
-    let place = |(key, ..): &(NightKey, _, _)| places.get(key).cloned();
-    let places = column(&changes.nights, place);
-    match query.bind(rarer(changes)?).bind(places).execute(conn).await {
-        Ok(_) => Ok(Applied::Whole),
+    let made = i32::try_from(changes.new.len()).unwrap_or(i32::MAX);
+    let plain = || changes.new.iter().filter(|new| !is_changed(new));
+    let stays = plain().flat_map(|new| new.rooms.iter().map(move |room| StayRow(new, room)));
+    let night = |night| NightRow(night, places.get(&night.0).copied());
+    let query = sqlx::query(CALL)
+        .bind(Timestamp::from(changes.now))
+        .bind(column(&changes.rules, |rule| rule.0.0))
+        .bind(column(&changes.rules, |rule| rule.1))
+        .bind(column(&changes.receipts, ReceiptRow))
+        .bind(plain().map(NewRow).collect::<Vec<_>>())
+        .bind(stays.collect::<Vec<_>>())
+        .bind(column(&changes.nights, night))
+        .bind(column(&changes.entries, EntryRow))
+        .bind(rarer(changes)?)
+        .bind(made);
+    match query.fetch_one(conn).await {
+        Ok(row) => Ok(Applied::Whole {
+            numbers: row.try_get::<Option<_>, _>(1)?.unwrap_or_default(),
+        }),
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("KR001") => {
             Ok(Applied::Short)
         }
@@ -48,14 +58,9 @@ pub(crate) async fn apply(
     }
 }
 
-/// One place for each argument of the function.
-const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-$14, $15, $16, \
-    $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, \
-    $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, \
-    $53, $54, $55, $56, $57, $58, $59, $60)";
-
-type Call<'q> = Query<'q, sqlx::Postgres, PgArguments>;
+/// And numbers, where a commit comes anyway.
+const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9), \
+    (select array_agg(nextval('reservation_number')) from generate_series(1, $10::integer))";
 
 fn column<'a, T, R>(rows: impl IntoIterator<Item = &'a R>, pick: impl Fn(&'a R) -> T) -> Vec<T>
 where
@@ -64,136 +69,10 @@ where
     rows.into_iter().map(pick).collect()
 }
 
-fn text(value: &impl serde::Serialize) -> Result<String, sqlx::Error> {
-    serde_json::to_string(value).map_err(|error| sqlx::Error::Encode(error.into()))
-}
-
-fn bind_keys<'q>(query: Call<'q>, changes: &Changes) -> Result<Call<'q>, sqlx::Error> {
-    let receipts = &changes.receipts;
-    let kept = receipts
-        .iter()
-        .map(|kept| text(&kept.1))
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(query
-        .bind(column(&changes.rules, |rule| rule.0.0))
-        .bind(column(&changes.rules, |rule| rule.1))
-        .bind(column(receipts, |kept| kept.0.scope.clone()))
-        .bind(column(receipts, |kept| kept.0.key.clone()))
-        .bind(column(receipts, |kept| kept.0.fingerprint.clone()))
-        .bind(kept))
-}
-
 /// Made and changed in one batch: the plain way of new ones knows no later version, no extension
 /// and no room that is given back.
 fn is_changed(new: &Reservation) -> bool {
     new.version > 1 || new.extensions > 0 || new.rooms.iter().any(|room| room.is_given_back)
-}
-
-fn bind_new<'q>(query: Call<'q>, new: &[&Reservation]) -> Result<Call<'q>, sqlx::Error> {
-    let detail = new
-        .iter()
-        .map(|r| text(&r.detail))
-        .collect::<Result<Vec<_>, _>>()?;
-    let flags = |r: &&Reservation| (!r.flags.is_empty()).then(|| array_literal(&r.flags));
-    let query = query
-        .bind(column(new, |r| r.property.0))
-        .bind(column(new, |r| r.id.0))
-        .bind(column(new, |r| r.number))
-        .bind(column(new, |r| r.status.as_str()))
-        .bind(column(new, |r| r.source.as_str()))
-        .bind(column(new, |r| r.account.map(|id| id.0)))
-        .bind(column(new, |r| r.channel_reference.clone()))
-        .bind(column(new, |r| r.hold_until.map(Timestamp::from)))
-        .bind(column(new, |r| r.hold_dead_at.map(Timestamp::from)))
-        .bind(column(new, |r| r.owner_id.clone()))
-        .bind(column(new, |r| r.payment_reference.clone()))
-        .bind(column(new, |r| r.booked_at.map(Timestamp::from)))
-        .bind(column(new, flags))
-        .bind(detail);
-    let rooms: Vec<(&Reservation, &RoomStay)> = new
-        .iter()
-        .flat_map(|r| r.rooms.iter().map(move |room| (*r, room)))
-        .collect();
-    let more = rooms
-        .iter()
-        .map(|(_, room)| more_of(room))
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(query
-        .bind(column(&rooms, |(r, _)| r.property.0))
-        .bind(column(&rooms, |(r, _)| r.id.0))
-        .bind(column(&rooms, |(_, s)| s.id.0))
-        .bind(column(&rooms, |(_, s)| s.room_type.map(|id| id.0)))
-        .bind(column(&rooms, |(_, s)| s.rate_plan.map(|id| id.0)))
-        .bind(column(&rooms, |(_, s)| Date::from(s.arrival)))
-        .bind(column(&rooms, |(_, s)| Date::from(s.departure)))
-        .bind(column(&rooms, |(_, s)| Date::from(s.taken_from)))
-        .bind(column(&rooms, |(_, s)| Date::from(s.taken_until)))
-        .bind(column(&rooms, |(_, s)| s.quantity))
-        .bind(column(&rooms, |(_, s)| s.adults))
-        .bind(more))
-}
-
-/// Columns of a room stay that most have none of; `None` where it has none at all.
-fn more_of(room: &RoomStay) -> Result<Option<String>, sqlx::Error> {
-    let mut more = serde_json::Map::new();
-    let mut put = |name: &str, value: Result<Value, serde_json::Error>| {
-        let value = value.map_err(|error| sqlx::Error::Encode(error.into()))?;
-        more.insert(name.to_owned(), value);
-        Ok::<(), sqlx::Error>(())
-    };
-    if let Some(components) = &room.components {
-        put("components", serde_json::to_value(components))?;
-    }
-    if !room.children_ages.is_empty() {
-        put("children_ages", serde_json::to_value(&room.children_ages))?;
-    }
-    if !room.nightly.is_empty() {
-        put("nightly", serde_json::to_value(&room.nightly))?;
-    }
-    if let Some(booked) = &room.booked {
-        put("booked", serde_json::to_value(booked))?;
-    }
-    Ok((!more.is_empty()).then(|| Value::Object(more).to_string()))
-}
-
-fn bind_nights<'q>(query: Call<'q>, changes: &Changes) -> Call<'q> {
-    let nights = &changes.nights;
-    query
-        .bind(column(nights, |n| n.0.0.0))
-        .bind(column(nights, |n| n.0.1.0))
-        .bind(column(nights, |n| Date::from(n.0.2)))
-        .bind(column(nights, |n| n.1))
-        .bind(column(nights, |n| n.2.physical))
-        .bind(column(nights, |n| n.2.out_of_order))
-        .bind(column(nights, |n| n.2.overbooking_limit))
-        .bind(column(nights, |n| n.2.held))
-        .bind(column(nights, |n| n.2.sold))
-        .bind(column(nights, |n| n.2.oversold))
-}
-
-fn bind_entries<'q>(query: Call<'q>, entries: &[Entry]) -> Call<'q> {
-    query
-        .bind(column(entries, |e| e.property.0))
-        .bind(column(entries, |e| e.command_id))
-        .bind(column(entries, |e| e.line))
-        .bind(column(entries, |e| e.reservation.map(|(id, _)| id.0)))
-        .bind(column(entries, |e| {
-            e.reservation.map(|(_, version)| version)
-        }))
-        .bind(column(entries, |e| e.kind))
-        .bind(column(entries, |e| e.nights().map(|(id, _)| id.0)))
-        .bind(column(entries, |e| {
-            e.nights().map(|(_, nights)| Date::from(nights.arrival()))
-        }))
-        .bind(column(entries, |e| {
-            e.nights().map(|(_, nights)| Date::from(nights.departure()))
-        }))
-        .bind(column(entries, |e| e.moved.map_or(0, |m| m.quantity)))
-        .bind(column(entries, |e| e.moved.map(|m| m.from.as_str())))
-        .bind(column(entries, |e| e.moved.map(|m| m.to.as_str())))
-        .bind(column(entries, |e| e.by.actor.clone()))
-        .bind(column(entries, |e| e.by.request_id.clone()))
-        .bind(column(entries, |e| e.reason.clone()))
 }
 
 /// What most batches have nothing of, as JSON; `None` where there is nothing at all.
@@ -309,12 +188,4 @@ fn on_night(changes: &Changes, key: NightKey, rooms: i32) -> Value {
         "command_id": command_id, "actor": by.actor, "reservation_id": reservation,
         "kind": line.map(|line| line.kind),
     })
-}
-
-/// A text array as Postgres spells it, for an array of arrays of different lengths.
-fn array_literal(words: &[String]) -> String {
-    let quoted = words
-        .iter()
-        .map(|word| format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"")));
-    format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
 }

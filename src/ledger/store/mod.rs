@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod apply;
+pub(crate) mod apply_row;
 pub(crate) mod archive;
 pub(crate) mod assignment;
 pub(crate) mod buffer_rule;

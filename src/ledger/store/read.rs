@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff_sqlx::{Date, Timestamp};
 use keyrack_model::id::{AccountId, PropertyId, RoomTypeId};
 use keyrack_model::inventory::NightBalance;
+use keyrack_model::stay::{StayDate, plus_days};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
+use super::apply_row::Place;
 use super::claim;
 use super::row::{KeptRow, ReferenceRow, ReservationRow, RoomStayRow};
 use crate::decide::draft::{Night, NightKey, ReservationKey, Seen};
@@ -22,7 +24,8 @@ pub(crate) struct Keys {
     pub references: BTreeSet<(PropertyId, AccountId, String)>,
     pub reservations: BTreeSet<ReservationKey>,
     pub receipts: BTreeSet<(String, String)>,
-    pub numbers: i32,
+    /// Short numbers to draw.
+    pub numbers: usize,
     /// Rooms that wishes ask for, of a type on a night at most; `i32::MAX` where not only wishes
     /// may find rooms wanting.
     pub rooms: i32,
@@ -30,7 +33,7 @@ pub(crate) struct Keys {
 
 /// Where rows of nights lie, as the database names it: whoever writes one that he has read finds it
 /// there, and nothing where somebody has written it since.
-pub(crate) type Places = HashMap<NightKey, String>;
+pub(crate) type Places = HashMap<NightKey, Place>;
 
 /// What a batch saw, and what it must know beside.
 pub(crate) struct Sight {
@@ -66,7 +69,7 @@ struct NightsRow {
     property: Option<Vec<i64>>,
     room_type: Option<Vec<i64>>,
     stay_date: Option<Vec<Date>>,
-    place: Option<Vec<String>>,
+    place: Option<Vec<Place>>,
     version: Option<Vec<i64>>,
     physical: Option<Vec<i32>>,
     out_of_order: Option<Vec<i32>>,
@@ -82,16 +85,20 @@ const NIGHTS: &str = include_str!("sql/read_nights.sql");
 
 /// Reads what the keys name.
 pub(crate) async fn read(conn: &mut PgConnection, keys: &Keys) -> Result<Sight, LedgerError> {
-    let night = |pick: fn(&NightKey) -> i64| keys.nights.iter().map(pick).collect::<Vec<_>>();
-    let dates: Vec<Date> = keys.nights.iter().map(|key| Date::from(key.2)).collect();
+    let ranges = ranges(&keys.nights);
+    let of = |pick: fn(&NightRange) -> i64| ranges.iter().map(pick).collect::<Vec<_>>();
+    let date = |pick: fn(&NightRange) -> StayDate| {
+        let dates = ranges.iter().map(|range| Date::from(pick(range)));
+        dates.collect::<Vec<_>>()
+    };
     // Wishes ask for nights alone: most batches do without the joins of reservations.
     let only_nights = keys.reservations.is_empty() && keys.references.is_empty();
     let sql = if only_nights { NIGHTS } else { WHOLE };
     let row: Row = sqlx::query_as(sql)
         .bind(keys.properties.iter().map(|id| id.0).collect::<Vec<_>>())
-        .bind(night(|key| key.0.0))
-        .bind(night(|key| key.1.0))
-        .bind(dates)
+        .bind(of(|range| range.0.0))
+        .bind(of(|range| range.1.0))
+        .bind(date(|range| range.2))
         .bind(
             keys.references
                 .iter()
@@ -134,12 +141,31 @@ pub(crate) async fn read(conn: &mut PgConnection, keys: &Keys) -> Result<Sight, 
                 .map(|key| key.1.clone())
                 .collect::<Vec<_>>(),
         )
-        .bind(keys.numbers)
+        .bind(i32::try_from(keys.numbers).unwrap_or(i32::MAX))
         .bind(keys.rooms)
+        .bind(date(|range| range.3))
         .fetch_one(conn)
         .await
         .map_err(LedgerError::while_doing("reading a batch"))?;
     row.into_sight()
+}
+
+/// A type's nights one after the other: from the third, to the fourth (excluded).
+type NightRange = (PropertyId, RoomTypeId, StayDate, StayDate);
+
+/// Nights that follow each other are one look into the index and not one each.
+fn ranges(nights: &BTreeSet<NightKey>) -> Vec<NightRange> {
+    let mut ranges: Vec<NightRange> = Vec::new();
+    for (property, room_type, night) in nights.iter().copied() {
+        let after = plus_days(night, 1);
+        match ranges.last_mut() {
+            Some(last) if (last.0, last.1, last.3) == (property, room_type, night) => {
+                last.3 = after;
+            }
+            _ => ranges.push((property, room_type, night, after)),
+        }
+    }
+    ranges
 }
 
 impl Row {
@@ -328,4 +354,27 @@ pub(crate) async fn applied(
     .await
     .map_err(LedgerError::while_doing("looking commands up"))?;
     Ok(rows.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    #[test]
+    fn nights_that_follow_each_other_are_one_range() {
+        let key = |(property, room_type, day)| -> NightKey {
+            let night = date(2030, 2, day);
+            (PropertyId(property), RoomTypeId(room_type), night)
+        };
+        let nights = [(1, 1, 1), (1, 1, 2), (1, 1, 4), (1, 2, 5), (2, 2, 6)];
+        let range = |(property, room_type, from, until)| -> NightRange {
+            let (from, until) = (date(2030, 2, from), date(2030, 2, until));
+            (PropertyId(property), RoomTypeId(room_type), from, until)
+        };
+        let expected = [(1, 1, 1, 3), (1, 1, 4, 5), (1, 2, 5, 6), (2, 2, 6, 7)];
+        let found = ranges(&BTreeSet::from(nights.map(key)));
+        assert_eq!(found, expected.map(range));
+    }
 }

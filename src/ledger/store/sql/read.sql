@@ -17,9 +17,10 @@ with reference as (
     select s.* from wanted w
      cross join lateral (select * from known_room_stay s
                           where s.property_id = w.property_id and s.reservation_id = w.reservation_id offset 0) s
-), touched as (
-    select k.property_id, k.room_type_id, k.stay_date
-      from unnest($2::bigint[], $3::bigint[], $4::date[]) k(property_id, room_type_id, stay_date)
+), touched(property_id, room_type_id, stay_date) as (
+    select k.property_id, k.room_type_id, k.from_ + d
+      from unnest($2::bigint[], $3::bigint[], $4::date[], $14::date[]) k(property_id, room_type_id, from_, until_)
+     cross join lateral generate_series(0, k.until_ - k.from_ - 1) d
     union
     select s.property_id, p.room_type_id, s.taken_from + d
       from stay s
@@ -59,7 +60,7 @@ select ledger_now() as now,
                                     order by h.hold_dead_at limit 1) <= (select ledger_now()), false)) as dead
           from property q where q.property_id = any($1::bigint[])) p,
        (select array_agg(property_id) as property, array_agg(room_type_id) as room_type,
-               array_agg(stay_date) as stay_date, array_agg(place::text) as place, array_agg(version) as version,
+               array_agg(stay_date) as stay_date, array_agg(place) as place, array_agg(version) as version,
                array_agg(physical) as physical, array_agg(out_of_order) as out_of_order,
                array_agg(overbooking_limit) as overbooking_limit, array_agg(allotted) as allotted,
                array_agg(held) as held, array_agg(sold) as sold, array_agg(oversold) as oversold

@@ -1,0 +1,93 @@
+//! Short numbers of reservations, drawn ahead.
+//!
+//! # Why
+//!
+//! Drawing from a sequence is logged, and every now and then whoever draws waits for the log's disk.
+//! So a read that draws waits as long as a commit, also where all its wishes are refused. Numbers
+//! that were drawn and not used are kept for the next batch, and a call that commits anyway draws
+//! as many as its batch used. What is in stock when the process ends is skipped.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Numbers in stock, in the order in which they were drawn.
+#[derive(Default)]
+pub(crate) struct Numbers(Mutex<VecDeque<i64>>);
+
+impl Numbers {
+    /// As many as there are, at most so many.
+    pub fn draw(&self, at_most: usize) -> Drawn<'_> {
+        let mut stock = self.lock();
+        let count = at_most.min(stock.len());
+        Drawn(stock.drain(..count).collect(), self)
+    }
+
+    /// Keeps some for later; beyond [`STOCK_MAX`] they are skipped.
+    pub fn keep(&self, numbers: impl IntoIterator<Item = i64>) {
+        let mut numbers = numbers.into_iter().peekable();
+        if numbers.peek().is_none() {
+            return;
+        }
+        let mut stock = self.lock();
+        stock.extend(numbers);
+        // The lowest first, so that numbers rise as reservations are made.
+        stock.make_contiguous().sort_unstable();
+        stock.truncate(STOCK_MAX);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<i64>> {
+        // Numbers are whole whatever panicked beside them.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Numbers in the hands of a batch; those that are not used up go back.
+///
+/// Only numbers that were drawn by what was committed may be here: the sequence gives the others
+/// again after a crash of the server.
+pub(crate) struct Drawn<'a>(pub VecDeque<i64>, &'a Numbers);
+
+impl Drawn<'_> {
+    /// The first so many have reservations.
+    pub fn use_up(&mut self, count: usize) {
+        self.0.drain(..count.min(self.0.len()));
+    }
+}
+
+impl Drop for Drawn<'_> {
+    fn drop(&mut self) {
+        self.1.keep(self.0.drain(..));
+    }
+}
+
+/// More than a few batches of the largest size use.
+const STOCK_MAX: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_were_not_used_come_first_and_each_comes_once() {
+        let numbers = Numbers::default();
+        assert!(numbers.draw(2).0.is_empty());
+        numbers.keep([3, 4, 5]);
+        let mut drawn = numbers.draw(2);
+        assert_eq!(drawn.0, [3, 4]);
+        drawn.use_up(1);
+        numbers.keep([6]);
+        drop(drawn);
+        assert_eq!(numbers.draw(9).0, [4, 5, 6]);
+        let mut drawn = numbers.draw(9);
+        drawn.use_up(4);
+        drop(drawn);
+        assert!(numbers.draw(9).0.is_empty());
+    }
+
+    #[test]
+    fn a_stock_has_an_end() {
+        let numbers = Numbers::default();
+        numbers.keep(0..5000);
+        assert_eq!(numbers.draw(9999).0.len(), STOCK_MAX);
+    }
+}
