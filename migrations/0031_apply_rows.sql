@@ -16,6 +16,11 @@ create type apply_stay as (
     taken_from date, taken_until date, quantity integer, components jsonb, adults integer, children_ages jsonb,
     nightly jsonb, booked jsonb);
 
+-- A reservation that was read, as it will be.
+create type apply_change as (
+    property_id bigint, id uuid, version bigint, version_after bigint, status text, hold_until timestamptz,
+    hold_dead_at timestamptz, extensions integer, payment text, booked_at timestamptz, flags text[], detail jsonb);
+
 -- With the place where its row was read.
 create type apply_night as (
     place tid, property_id bigint, room_type bigint, stay_date date, version bigint,
@@ -29,7 +34,8 @@ create type apply_entry as (
 
 create function ledger_apply(
     at_ timestamptz, rule_property bigint[], rule_version bigint[], receipts apply_receipt[],
-    reservations apply_reservation[], stays apply_stay[], nights apply_night[], entries apply_entry[], more jsonb
+    reservations apply_reservation[], stays apply_stay[], changes apply_change[], nights apply_night[],
+    entries apply_entry[], more jsonb
 ) returns void language plpgsql as $$
 declare
     affected bigint;
@@ -44,6 +50,25 @@ begin
     if cardinality(receipts) > 0 then
         insert into idempotency_key (scope, key, fingerprint, receipt, created_at)
         select k.*, at_ from unnest(receipts) k;
+    end if;
+
+    if cardinality(changes) > 0 then
+        if exists (select from unnest(changes) k
+                     join archived_reservation a on a.property_id = k.property_id and a.reservation_id = k.id) then
+            perform ledger_bring_back(jsonb_build_object('guests', '[]'::jsonb, 'changed', (
+                select jsonb_agg(jsonb_build_object('property_id', k.property_id, 'reservation_id', k.id))
+                  from unnest(changes) k)));
+        end if;
+        update reservation r
+           set status = k.status, version = k.version_after, hold_until = k.hold_until,
+               hold_dead_at = k.hold_dead_at, extensions = k.extensions, payment_reference = k.payment,
+               booked_at = k.booked_at, updated_at = at_, flags = k.flags, detail = k.detail
+          from unnest(changes) k
+         where r.property_id = k.property_id and r.reservation_id = k.id and r.version = k.version;
+        get diagnostics affected = row_count;
+        if affected <> cardinality(changes) then
+            raise exception 'reservations changed' using errcode = 'KR001';
+        end if;
     end if;
 
     if more is not null then
@@ -83,8 +108,9 @@ begin
         if jsonb_array_length(more -> 'blocks') > 0 then
             perform ledger_apply_blocks(more);
         end if;
-        if jsonb_array_length(more -> 'changed') > 0 then
-            perform ledger_apply_assignments(more);
+        -- A change that leaves the rooms as they are, and does not end the stay, leaves who sleeps where.
+        if jsonb_array_length(more -> 'reassigned') > 0 then
+            perform ledger_apply_assignments(jsonb_build_object('changed', more -> 'reassigned'));
         end if;
         if jsonb_array_length(more -> 'guests') > 0 then
             perform ledger_apply_guests(more);

@@ -2,11 +2,12 @@
 
 use jiff_sqlx::Timestamp;
 use keyrack_model::id::PropertyId;
+use keyrack_model::reservation::Status;
 use serde_json::{Value, json};
 use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
-use super::apply_row::{EntryRow, NewRow, NightRow, ReceiptRow, StayRow};
+use super::apply_row::{ChangeRow, EntryRow, NewRow, NightRow, ReceiptRow, StayRow};
 use super::read::Places;
 use super::row::{ReferenceRow, RoomStayRow};
 use crate::decide::blocks::BlockChange;
@@ -43,6 +44,7 @@ pub(crate) async fn apply(
         .bind(column(&changes.receipts, ReceiptRow))
         .bind(plain().map(NewRow).collect::<Vec<_>>())
         .bind(stays.collect::<Vec<_>>())
+        .bind(column(&changes.changed, ChangeRow))
         .bind(column(&changes.nights, night))
         .bind(column(&changes.entries, EntryRow))
         .bind(rarer(changes)?)
@@ -59,8 +61,8 @@ pub(crate) async fn apply(
 }
 
 /// And numbers, where a commit comes anyway.
-const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9), \
-    (select array_agg(nextval('reservation_number')) from generate_series(1, $10::integer))";
+const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10), \
+    (select array_agg(nextval('reservation_number')) from generate_series(1, $11::integer))";
 
 fn column<'a, T, R>(rows: impl IntoIterator<Item = &'a R>, pick: impl Fn(&'a R) -> T) -> Vec<T>
 where
@@ -77,7 +79,9 @@ fn is_changed(new: &Reservation) -> bool {
 
 /// What most batches have nothing of, as JSON; `None` where there is nothing at all.
 fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
-    let nothing = changes.changed.is_empty()
+    let reassigned = changes.changed.iter().filter(|one| may_be_reassigned(one));
+    let reassigned: Vec<Value> = reassigned.map(reassign).collect();
+    let nothing = reassigned.is_empty()
         && changes.references.is_empty()
         && changes.blocks.is_empty()
         && changes.guests.is_empty()
@@ -113,7 +117,9 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
             })
         });
     Ok(Some(json!({
-        "changed": changes.changed.iter().map(changed).collect::<Vec<_>>(),
+        // By rows of their own.
+        "changed": [],
+        "reassigned": reassigned,
         "born": born().map(made).collect::<Vec<_>>(),
         "stays": stays.collect::<Result<Vec<_>, _>>().map_err(encode)?,
         "references": references.collect::<Result<Vec<_>, _>>().map_err(encode)?,
@@ -126,14 +132,15 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
     })))
 }
 
-fn changed(changed: &Changed) -> Value {
-    let r = &changed.after;
+/// Its rooms or their nights are others, or it has ended: who sleeps where is looked at.
+fn may_be_reassigned(changed: &Changed) -> bool {
+    use Status::{Cancelled, Completed, Expired};
+    changed.has_other_rooms || matches!(changed.after.status, Cancelled | Completed | Expired)
+}
+
+fn reassign(changed: &Changed) -> Value {
     json!({
-        "property_id": r.property, "reservation_id": r.id, "version": changed.version,
-        "version_after": r.version, "status": r.status.as_str(), "hold_until": r.hold_until,
-        "hold_dead_at": r.hold_dead_at,
-        "extensions": r.extensions, "payment_reference": r.payment_reference,
-        "booked_at": r.booked_at, "flags": r.flags, "detail": r.detail,
+        "property_id": changed.after.property, "reservation_id": changed.after.id,
         "retyped": changed.retyped,
     })
 }

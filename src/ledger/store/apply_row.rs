@@ -10,6 +10,7 @@ use sqlx::types::Json;
 use sqlx::{Decode, Encode, Type};
 
 use crate::command::{Idempotency, Receipt};
+use crate::decide::changes::Changed;
 use crate::decide::draft::NightKey;
 use crate::decide::entry::Entry;
 use crate::decide::state::{Reservation, RoomStay};
@@ -68,6 +69,7 @@ macro_rules! row_type {
 row_type!(ReceiptRow<'_>, "apply_receipt");
 row_type!(NewRow<'_>, "apply_reservation");
 row_type!(StayRow<'_>, "apply_stay");
+row_type!(ChangeRow<'_>, "apply_change");
 row_type!(NightRow<'_>, "apply_night");
 row_type!(EntryRow<'_>, "apply_entry");
 
@@ -137,6 +139,30 @@ impl Encode<'_, Postgres> for StayRow<'_> {
             .encode(ages.map(Json))?
             .encode(nightly.map(Json))?
             .encode(stay.booked.as_ref().map(Json))?;
+        row.finish();
+        Ok(IsNull::No)
+    }
+}
+
+/// A reservation that was read, as it will be.
+pub(super) struct ChangeRow<'a>(pub &'a Changed);
+
+impl Encode<'_, Postgres> for ChangeRow<'_> {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        let Changed { version, after, .. } = self.0;
+        let mut row = PgRecordEncoder::new(buffer);
+        row.encode(after.property.0)?
+            .encode(after.id.0)?
+            .encode(*version)?
+            .encode(after.version)?
+            .encode(after.status.as_str())?
+            .encode(after.hold_until.map(Timestamp::from))?
+            .encode(after.hold_dead_at.map(Timestamp::from))?
+            .encode(after.extensions)?
+            .encode(after.payment_reference.as_deref())?
+            .encode(after.booked_at.map(Timestamp::from))?
+            .encode(after.flags.as_slice())?
+            .encode(Json(&after.detail))?;
         row.finish();
         Ok(IsNull::No)
     }

@@ -30,13 +30,8 @@ with reference as (
           select (c ->> 0)::bigint from jsonb_array_elements(s.components) c) p(room_type_id)
       cross join lateral generate_series(0, s.taken_until - s.taken_from - 1) d
      where p.room_type_id is not null and not s.is_given_back
-), balance as (
-    select n.* from touched t
-     cross join lateral (select n.ctid as place, n.* from night n
-                          where n.property_id = t.property_id and n.room_type_id = t.room_type_id
-                            and n.stay_date = t.stay_date offset 0) n
 )
-select ledger_now() as now,
+select c.now,
        clock_timestamp() as wall,
        p.ids, p.versions, p.dead,
        n.property, n.room_type, n.stay_date, n.place, n.version, n.physical, n.out_of_order, n.overbooking_limit,
@@ -48,21 +43,30 @@ select ledger_now() as now,
                              offset 0) r) as reservations,
        (select json_agg(s) from stay s) as stays,
        (select json_agg(c) from reference c) as refs,
-       (select json_agg(i)
-          from unnest($10::text[], $11::text[]) k(scope, key)
-         cross join lateral (select i.scope, i.key, i.fingerprint, i.receipt from idempotency_key i
-                              where i.scope = k.scope and i.key = k.key offset 0) i) as receipts,
-       (select array_agg(nextval('reservation_number')) from generate_series(1, $12::integer)) as numbers
-  from (select array_agg(q.property_id) as ids, array_agg(q.rules_version) as versions,
-               -- The first to die, by its index: a search for any that is dead looks at all where none is.
-               array_agg(coalesce((select h.hold_dead_at from reservation h
-                                    where h.property_id = q.property_id and h.status = 'held'
-                                    order by h.hold_dead_at limit 1) <= (select ledger_now()), false)) as dead
-          from property q where q.property_id = any($1::bigint[])) p,
-       (select array_agg(property_id) as property, array_agg(room_type_id) as room_type,
-               array_agg(stay_date) as stay_date, array_agg(place) as place, array_agg(version) as version,
-               array_agg(physical) as physical, array_agg(out_of_order) as out_of_order,
-               array_agg(overbooking_limit) as overbooking_limit, array_agg(allotted) as allotted,
-               array_agg(held) as held, array_agg(sold) as sold, array_agg(oversold) as oversold
-          from balance) n
+       case when cardinality($10::text[]) > 0 then (
+           select json_agg(i)
+             from unnest($10::text[], $11::text[]) k(scope, key)
+            cross join lateral (select i.scope, i.key, i.fingerprint, i.receipt from idempotency_key i
+                                 where i.scope = k.scope and i.key = k.key offset 0) i) end as receipts,
+       case when $12::integer > 0 then (
+           select array_agg(nextval('reservation_number')) from generate_series(1, $12::integer)) end as numbers
+  from (select ledger_now() as now offset 0) c
+ cross join (
+       select array_agg(n.property_id) as property, array_agg(n.room_type_id) as room_type,
+              array_agg(n.stay_date) as stay_date, array_agg(n.place) as place, array_agg(n.version) as version,
+              array_agg(n.physical) as physical, array_agg(n.out_of_order) as out_of_order,
+              array_agg(n.overbooking_limit) as overbooking_limit, array_agg(n.allotted) as allotted,
+              array_agg(n.held) as held, array_agg(n.sold) as sold, array_agg(n.oversold) as oversold
+         from touched t
+        cross join lateral (select n.ctid as place, n.* from night n
+                             where n.property_id = t.property_id and n.room_type_id = t.room_type_id
+                               and n.stay_date = t.stay_date offset 0) n) n
+ cross join lateral (
+       select array_agg(q.property_id) as ids, array_agg(q.rules_version) as versions,
+              -- Only what is dead is looked at: where holds were confirmed, the index has entries of long ago.
+              array_agg(exists (select from reservation h
+                                 where h.property_id = q.property_id and h.status = 'held'
+                                   and h.hold_dead_at <= c.now
+                                 order by h.hold_dead_at offset 0)) as dead
+         from property q where q.property_id = any($1::bigint[])) p
  where $13::integer is not null

@@ -34,11 +34,12 @@ select c.now,
                                and n.stay_date >= k.from_ and n.stay_date < k.until_ offset 0) n) n
  cross join lateral (
        select array_agg(q.property_id) as ids, array_agg(q.rules_version) as versions,
-              -- The first to die, by its index: a search for any that is dead looks at all where none is.
+              -- Only what is dead is looked at: where holds were confirmed, the index has entries of long ago.
               array_agg(case when $13 = 2147483647 or q.property_id = any(n.short)
-                             then coalesce((select h.hold_dead_at from reservation h
-                                             where h.property_id = q.property_id and h.status = 'held'
-                                             order by h.hold_dead_at limit 1) <= c.now, false)
+                             then exists (select from reservation h
+                                           where h.property_id = q.property_id and h.status = 'held'
+                                             and h.hold_dead_at <= c.now
+                                           order by h.hold_dead_at offset 0)
                              else false end) as dead
          from property q where q.property_id = any($1::bigint[])) p
  where ($5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::uuid[]) is not null
