@@ -14,8 +14,9 @@ use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::reservations::{AutoRoom, DaySheet, Folio};
+use crate::store::day::{self, DayRow};
 use crate::store::entry::{self, Lines};
-use crate::store::folio::{self, DayRow, LockedStay};
+use crate::store::folio::{self, LockedStay};
 use crate::store::{assignment, connection, constraint, room};
 
 /// Which room stay is put where.
@@ -202,7 +203,7 @@ pub(crate) async fn day_sheet(
     date: Date,
 ) -> Result<DaySheet, LedgerError> {
     let mut conn = connection::reader(ledger).await?;
-    let rows = folio::of_day(&mut conn, property, date).await?;
+    let rows = day::of_day(&mut conn, property, date).await?;
     let ids: BTreeSet<Uuid> = rows.iter().map(|row| row.reservation_id).collect();
     let ids: Vec<Uuid> = ids.into_iter().collect();
     let folios = folio::by_ids(&mut conn, property, &ids).await?;
@@ -236,6 +237,6 @@ pub(crate) async fn day_sheet(
         unassigned: those(&|row, status| {
             arrives(row, status) && row.assigned < i64::from(row.quantity)
         }),
-        oversold: folio::oversold(&mut conn, property, date).await?,
+        oversold: day::oversold(&mut conn, property, date).await?,
     })
 }

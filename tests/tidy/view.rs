@@ -57,7 +57,7 @@ const GRANTS: [(&str, &str, &str); 13] = [
     (
         "roof",
         "adapters api commands console distribution embedded ledger model sandbox sim",
-        "anyhow clap indicatif metrics-exporter-prometheus tokio tokio-util toml tracing \
+        "anyhow clap indicatif metrics-exporter-prometheus mimalloc tokio tokio-util toml tracing \
          tracing-subscriber",
     ),
     (

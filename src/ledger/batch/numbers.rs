@@ -2,8 +2,8 @@
 //!
 //! # Why
 //!
-//! Drawing from a sequence is logged, and every now and then whoever draws waits for the log's disk.
-//! So a read that draws waits as long as a commit, also where all its wishes are refused. Numbers
+//! Drawing from a sequence is logged, and every now and then whoever draws waits for the disk. So a
+//! read that draws waits as long as a commit, also where all its wishes are refused. Numbers
 //! that were drawn and not used are kept for the next batch, and a call that commits anyway draws
 //! as many as its batch used. What is in stock when the process ends is skipped.
 

@@ -91,12 +91,11 @@ fn lying_there(
     property: PropertyId,
     filter: &Filter,
 ) {
-    query
-        .push("select r.reservation_id from ")
-        .push(place.reservation);
-    query
-        .push(" r where r.property_id = ")
-        .push_bind(property.0);
+    query.push("select r.reservation_id from ");
+    if !push_stays(query, place, property, filter) {
+        query.push(place.reservation).push(" r");
+    }
+    query.push(" where r.property_id = ").push_bind(property.0);
     if let Some(after) = filter.after {
         query.push(" and r.reservation_id > ").push_bind(after.0);
     }
@@ -113,7 +112,9 @@ fn lying_there(
     if let Some(account) = filter.account {
         query.push(" and r.account_id = ").push_bind(account.0);
     }
-    narrow_by_stay(query, place, property, filter);
+    if filter.staying_on.is_some() && filter.status.is_empty() {
+        query.push(" and r.status not in ('cancelled', 'expired')");
+    }
     if let Some(text) = &filter.q {
         narrow_by_text(query, place, property, text);
     }
@@ -124,13 +125,15 @@ fn lying_there(
 /// Reservations in one page at most.
 const PAGE_MAX: u32 = 500;
 
-/// Narrows to those with a room that arrives, departs or sleeps then: by the stays' own indexes.
-fn narrow_by_stay(
+/// Begins with the stays that arrive, depart or sleep then, by their own index, and goes to the
+/// reservation of each: a plan that walks the reservations of a busy hotel until enough have such a
+/// stay may walk them all. Says whether there is anything to begin with.
+fn push_stays(
     query: &mut QueryBuilder<Postgres>,
     place: &Place,
     property: PropertyId,
     filter: &Filter,
-) {
+) -> bool {
     let bounds = [
         (" and s.arrival >= ", filter.arrival_from),
         (" and s.arrival < ", filter.arrival_to),
@@ -144,12 +147,9 @@ fn narrow_by_stay(
         (" and s.departure >= ", filter.staying_on),
     ];
     if bounds.iter().all(|(_, date)| date.is_none()) {
-        return;
+        return false;
     }
-    if filter.staying_on.is_some() && filter.status.is_empty() {
-        query.push(" and r.status not in ('cancelled', 'expired')");
-    }
-    query.push(" and r.reservation_id in (select s.reservation_id from ");
+    query.push("(select distinct s.property_id, s.reservation_id from ");
     query.push(place.room_stay);
     query.push(" s where not s.is_given_back and s.property_id = ");
     query.push_bind(property.0);
@@ -158,7 +158,13 @@ fn narrow_by_stay(
             query.push(condition).push_bind(Date::from(date));
         }
     }
-    query.push(")");
+    query.push(") k cross join lateral (select * from ");
+    query.push(place.reservation);
+    query.push(
+        " r where r.property_id = k.property_id
+                    and r.reservation_id = k.reservation_id offset 0) r",
+    );
+    true
 }
 
 /// Narrows to a number, a channel's reference, an owner, or the beginning of a guest's name.
@@ -207,70 +213,6 @@ fn narrow_by_text(
         .push(" and lower(g.guest ->> 'name') like ")
         .push_bind(format!("{escaped}%"))
         .push(")");
-}
-
-/// A room stay as the desk's sheet of a day sorts it.
-#[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct DayRow {
-    pub reservation_id: Uuid,
-    pub status: String,
-    pub arrival: Date,
-    pub departure: Date,
-    pub quantity: i32,
-    pub assigned: i64,
-}
-
-/// Room stays that arrive, depart or sleep on a date, or should have left before it.
-pub(crate) async fn of_day(
-    conn: &mut PgConnection,
-    property: PropertyId,
-    date: jiff::civil::Date,
-) -> Result<Vec<DayRow>, LedgerError> {
-    sqlx::query_as(
-        "select s.reservation_id, r.status, s.arrival, s.departure, s.quantity,
-                (select count(*) from room_assignment a
-                 where a.property_id = s.property_id and a.reservation_id = s.reservation_id
-                   and a.room_stay_id = s.room_stay_id) as assigned
-         from room_stay s join reservation r using (property_id, reservation_id)
-         where s.property_id = $1 and s.departure >= $2 and s.arrival <= $2
-           and not s.is_given_back
-           and r.status in ('held', 'confirmed', 'checked_in', 'completed')
-           and (r.status <> 'held' or r.hold_dead_at > (select ledger_now()))
-         union all
-         select s.reservation_id, r.status, s.arrival, s.departure, s.quantity, 0
-         from archived_room_stay s join archived_reservation r using (property_id, reservation_id)
-         where s.property_id = $1 and s.departure >= $2 and s.arrival <= $2
-           and not s.is_given_back and r.status = 'completed'
-         union all
-         select s.reservation_id, r.status, s.arrival, s.departure, s.quantity, 0
-         from reservation r join room_stay s using (property_id, reservation_id)
-         where r.property_id = $1 and r.status = 'checked_in' and s.departure < $2
-           and not s.is_given_back",
-    )
-    .bind(property.0)
-    .bind(Date::from(date))
-    .fetch_all(conn)
-    .await
-    .map_err(LedgerError::while_doing("reading a day"))
-}
-
-/// Room types with more sold on a night than can be slept in, and by how much.
-pub(crate) async fn oversold(
-    conn: &mut PgConnection,
-    property: PropertyId,
-    night: jiff::civil::Date,
-) -> Result<Vec<(String, i32)>, LedgerError> {
-    sqlx::query_as(
-        "select t.code, n.sold - (n.physical - n.out_of_order)
-         from room_type t join night n using (property_id, room_type_id)
-         where t.property_id = $1 and n.stay_date = $2 and n.sold > n.physical - n.out_of_order
-         order by t.code",
-    )
-    .bind(property.0)
-    .bind(Date::from(night))
-    .fetch_all(conn)
-    .await
-    .map_err(LedgerError::while_doing("reading oversold rooms"))
 }
 
 impl TryFrom<Row> for Folio {

@@ -11,6 +11,7 @@ pub(crate) mod claim;
 pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod constraint;
+pub(crate) mod day;
 pub(crate) mod entry;
 pub(crate) mod expiry;
 pub(crate) mod folio;
