@@ -1,8 +1,10 @@
 -- keyrack-ledger owns: the function ledger_apply.
 --
 -- As before, but that it is called with rows and not with a column each: an array of rows is one function to
--- unfold where there were fourteen, and half the cost of beginning a statement. The function of before stays for a
--- daemon of before.
+-- unfold where there were fourteen, and half the cost of beginning a statement. Changes of reservations are rows
+-- too, and only those that may move a guest from his room are told to the assignments.
+-- The function of before stays for a daemon of before, and so do these types for daemons of this day: another shape
+-- of a row is another type and another function beside this one.
 
 create type apply_receipt as (scope text, key text, fingerprint text, receipt jsonb);
 
@@ -54,7 +56,9 @@ begin
 
     if cardinality(changes) > 0 then
         if exists (select from unnest(changes) k
-                     join archived_reservation a on a.property_id = k.property_id and a.reservation_id = k.id) then
+                    cross join lateral (select from archived_reservation a
+                                         where a.property_id = k.property_id and a.reservation_id = k.id
+                                        offset 0) a) then
             perform ledger_bring_back(jsonb_build_object('guests', '[]'::jsonb, 'changed', (
                 select jsonb_agg(jsonb_build_object('property_id', k.property_id, 'reservation_id', k.id))
                   from unnest(changes) k)));

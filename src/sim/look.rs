@@ -103,7 +103,8 @@ async fn references(
     conn: &mut PgConnection,
     property: PropertyId,
 ) -> Result<BTreeMap<(AccountId, String), Remembered>, sqlx::Error> {
-    let rows: Vec<(i64, String, Option<Uuid>, bool, Option<i64>)> = sqlx::query_as(
+    type Row = (i64, String, Option<Uuid>, bool, Option<i64>);
+    let rows: Vec<Row> = sqlx::query_as(
         "select account_id, reference, reservation_id, is_cancelled, last_order
            from channel_reference where property_id = $1",
     )

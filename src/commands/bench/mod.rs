@@ -27,7 +27,7 @@ mod xml;
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use arguments::{BenchArguments, Which};
 use contender::Contender;
@@ -87,10 +87,15 @@ async fn measure(
     let twin: Arc<dyn Contender> = Arc::new(twin::open(ground).await?);
     let length = std::time::Duration::from_secs_f64(arguments.seconds);
     let mut measured: Vec<Measured> = Vec::new();
-    for point in points()
+    let points = points()
         .into_iter()
-        .filter(|point| point.name().contains(only))
-    {
+        .filter(|point| point.name().contains(only));
+    let points: Vec<_> = points.collect();
+    ensure!(
+        !points.is_empty(),
+        "no row of this bench is called anything like {only:?}"
+    );
+    for point in points {
         let load = point.load;
         if !measured.iter().any(|(known, _)| *known == load) {
             let ours = if load.daemons == 1 { &one } else { &two };

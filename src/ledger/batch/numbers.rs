@@ -5,21 +5,37 @@
 //! Drawing from a sequence is logged, and every now and then whoever draws waits for the disk. So a
 //! read that draws waits as long as a commit, also where all its wishes are refused. Numbers
 //! that were drawn and not used are kept for the next batch, and a call that commits anyway draws
-//! as many as its batch used. What is in stock when the process ends is skipped.
+//! as many as its batch used. What is in stock when the process ends, rests, or loses a connection
+//! is skipped: a server that came back from a crash may draw it again.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Numbers in stock, in the order in which they were drawn.
+/// Numbers in stock, the lowest first.
 #[derive(Default)]
-pub(crate) struct Numbers(Mutex<VecDeque<i64>>);
+pub(crate) struct Numbers(Mutex<Stock>);
+
+#[derive(Default)]
+struct Stock {
+    numbers: VecDeque<i64>,
+    kept_at: Option<Instant>,
+}
 
 impl Numbers {
     /// As many as there are, at most so many.
     pub fn draw(&self, at_most: usize) -> Drawn<'_> {
         let mut stock = self.lock();
-        let count = at_most.min(stock.len());
-        Drawn(stock.drain(..count).collect(), self)
+        if stock.kept_at.is_some_and(|at| at.elapsed() > STOCK_AGE_MAX) {
+            stock.numbers.clear();
+        }
+        let count = at_most.min(stock.numbers.len());
+        Drawn(stock.numbers.drain(..count).collect(), self)
+    }
+
+    /// Skips all: the server may be another.
+    pub fn clear(&self) {
+        self.lock().numbers.clear();
     }
 
     /// Keeps some for later; beyond [`STOCK_MAX`] they are skipped.
@@ -29,13 +45,14 @@ impl Numbers {
             return;
         }
         let mut stock = self.lock();
-        stock.extend(numbers);
-        // The lowest first, so that numbers rise as reservations are made.
-        stock.make_contiguous().sort_unstable();
-        stock.truncate(STOCK_MAX);
+        stock.numbers.extend(numbers);
+        // Numbers rise as reservations are made.
+        stock.numbers.make_contiguous().sort_unstable();
+        stock.numbers.truncate(STOCK_MAX);
+        stock.kept_at = Some(Instant::now());
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<i64>> {
+    fn lock(&self) -> MutexGuard<'_, Stock> {
         // Numbers are whole whatever panicked beside them.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,6 +77,12 @@ impl Drop for Drawn<'_> {
     }
 }
 
+/// Between batches that follow each other.
+const STOCK_AGE_MAX: Duration = Duration::from_secs(5);
+
+/// New reservations from which on a call draws ahead: one alone would leave a gap behind it.
+pub(super) const DRAWS_AHEAD_FROM: usize = 4;
+
 /// More than a few batches of the largest size use.
 const STOCK_MAX: usize = 1024;
 
@@ -81,6 +104,18 @@ mod tests {
         let mut drawn = numbers.draw(9);
         drawn.use_up(4);
         drop(drawn);
+        assert!(numbers.draw(9).0.is_empty());
+    }
+
+    #[test]
+    fn what_is_skipped_never_comes() {
+        let numbers = Numbers::default();
+        numbers.keep([3, 4]);
+        numbers.clear();
+        assert!(numbers.draw(9).0.is_empty());
+        numbers.keep([5]);
+        let age = STOCK_AGE_MAX + Duration::from_secs(1);
+        numbers.lock().kept_at = Instant::now().checked_sub(age);
         assert!(numbers.draw(9).0.is_empty());
     }
 

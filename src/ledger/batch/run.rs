@@ -8,7 +8,7 @@ use sqlx::{Connection as _, PgConnection};
 
 use super::clock;
 use super::keys::{self, RulesOf};
-use super::numbers::Numbers;
+use super::numbers::{self, Numbers};
 use super::rules::KnownRules;
 use crate::command::{Answer, Asked, By, Command};
 use crate::decide;
@@ -65,6 +65,16 @@ enum Need {
     Locks,
 }
 
+/// Numbers to draw where a commit comes anyway.
+fn draw(changes: &Changes) -> usize {
+    let made = changes.new.len();
+    if made < numbers::DRAWS_AHEAD_FROM {
+        0
+    } else {
+        made
+    }
+}
+
 /// Rounds of reading that one try may need: stale rules, nights to be born, dead holds.
 const ROUNDS_MAX: u32 = 6;
 
@@ -78,14 +88,16 @@ impl Attempt<'_> {
                     return Ok(Tried::Done(answers));
                 }
                 Round::Rests(answers, changes, places) => {
-                    return Ok(match apply::apply(conn, &changes, &places).await {
-                        Ok(Applied::Whole { numbers }) => {
-                            self.numbers.keep(numbers);
-                            Tried::Done(answers)
-                        }
-                        Ok(Applied::Short) => Tried::Short,
-                        Err(error) => Tried::Unsure(answers, error),
-                    });
+                    return Ok(
+                        match apply::apply(conn, &changes, &places, draw(&changes)).await {
+                            Ok(Applied::Whole { numbers }) => {
+                                self.numbers.keep(numbers);
+                                Tried::Done(answers)
+                            }
+                            Ok(Applied::Short) => Tried::Short,
+                            Err(error) => Tried::Unsure(answers, error),
+                        },
+                    );
                 }
                 Round::Needs(more) => self.learn(conn, &mut known, more).await?,
             }
@@ -113,14 +125,15 @@ impl Attempt<'_> {
                 transaction.rollback().await.map_err(&doing)?;
                 return Ok(Tried::Done(answers));
             }
-            let numbers = match apply::apply(&mut transaction, &changes, &places).await {
-                Ok(Applied::Whole { numbers }) => numbers,
-                Ok(Applied::Short) => {
-                    transaction.rollback().await.map_err(&doing)?;
-                    return Ok(Tried::Short);
-                }
-                Err(error) => return Ok(Tried::Unsure(answers, error)),
-            };
+            let numbers =
+                match apply::apply(&mut transaction, &changes, &places, draw(&changes)).await {
+                    Ok(Applied::Whole { numbers }) => numbers,
+                    Ok(Applied::Short) => {
+                        transaction.rollback().await.map_err(&doing)?;
+                        return Ok(Tried::Short);
+                    }
+                    Err(error) => return Ok(Tried::Unsure(answers, error)),
+                };
             return Ok(match transaction.commit().await {
                 Ok(()) => {
                     self.numbers.keep(numbers);

@@ -171,6 +171,7 @@ impl Workshop {
                 Ok(Tried::Unsure(answers, error)) => {
                     // A transaction that failed half-way must not come back with this connection.
                     conn.close_on_drop();
+                    self.numbers.clear();
                     drop(kept);
                     relook = true;
                     if !may_pass(&error) {
@@ -184,6 +185,7 @@ impl Workshop {
                 }
                 Err(error @ (LedgerError::Conflict | LedgerError::Unavailable(_))) => {
                     conn.close_on_drop();
+                    self.numbers.clear();
                     last = error;
                     pauses.wait().await;
                 }

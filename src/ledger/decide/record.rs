@@ -88,11 +88,9 @@ fn is_older(known: &Reference, revision: &ReservationRevision) -> bool {
 
 /// Strictly newer than the cancel, by the channel's own order: the guest comes after all.
 fn revives(known: &Reference, revision: &ReservationRevision) -> bool {
-    revision.report.kind != RevisionKind::Cancelled && is_newer(known, revision)
-}
-
-fn is_newer(known: &Reference, revision: &ReservationRevision) -> bool {
-    matches!((revision.report.order, known.last_order), (Some(new), Some(last)) if new > last)
+    revision.report.kind != RevisionKind::Cancelled
+        && matches!((revision.report.order, known.last_order), (Some(new), Some(last)) if new >
+        last)
 }
 
 /// The desk cancelled or the hold ran out, and the channel still believes in the guest.
@@ -108,8 +106,8 @@ fn maps_anew(present: &Reservation, revision: &ReservationRevision) -> bool {
         && revision.unmapped().next().is_none()
 }
 
-/// What comes after the channel's cancel stays cancelled. A newer cancel changes nothing, and what
-/// is older than it must not bring the guest back.
+/// What comes after the channel's cancel stays cancelled. A newer cancel is remembered, so that
+/// nothing older brings the guest back; one without an order is the oldest.
 fn after_cancel(
     draft: &mut Draft,
     fact: &Fact,
@@ -117,7 +115,7 @@ fn after_cancel(
     present: Option<Reservation>,
 ) -> Receipt {
     let is_cancel = fact.revision.report.kind == RevisionKind::Cancelled;
-    if is_cancel && is_newer(&known, &fact.revision) {
+    if is_cancel && fact.revision.report.order > known.last_order {
         remember(draft, fact, known.reservation, true);
     }
     if is_cancel || present.is_some() {
@@ -126,8 +124,8 @@ fn after_cancel(
     keep_cancelled(draft, fact, known)
 }
 
-/// A first state that comes after its own cancel is kept as a cancelled reservation; the cancel
-/// stays the last word of its reference.
+/// A state that comes after its own cancel, and before any other, is kept as a cancelled
+/// reservation; the cancel stays the last word of its reference.
 fn keep_cancelled(draft: &mut Draft, fact: &Fact, known: Reference) -> Receipt {
     let mut late = blank(draft, fact, None);
     late.status = Status::Cancelled;

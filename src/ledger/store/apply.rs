@@ -20,20 +20,21 @@ use crate::decide::state::Reservation;
 pub(crate) enum Applied {
     /// All of it.
     Whole {
-        /// Short numbers for later reservations, as many as were made.
+        /// Short numbers for later reservations, as many as were to be drawn.
         numbers: Vec<i64>,
     },
     /// Nothing: somebody was first on a row that a decision rested on.
     Short,
 }
 
-/// Applies the changes on the very rows that were read.
+/// Applies the changes on the very rows that were read, and draws short numbers beside.
 pub(crate) async fn apply(
     conn: &mut PgConnection,
     changes: &Changes,
     places: &Places,
+    draw: usize,
 ) -> Result<Applied, sqlx::Error> {
-    let made = i32::try_from(changes.new.len()).unwrap_or(i32::MAX);
+    let draw = i32::try_from(draw).unwrap_or(i32::MAX);
     let plain = || changes.new.iter().filter(|new| !is_changed(new));
     let stays = plain().flat_map(|new| new.rooms.iter().map(move |room| StayRow(new, room)));
     let night = |night| NightRow(night, places.get(&night.0).copied());
@@ -48,7 +49,7 @@ pub(crate) async fn apply(
         .bind(column(&changes.nights, night))
         .bind(column(&changes.entries, EntryRow))
         .bind(rarer(changes)?)
-        .bind(made);
+        .bind(draw);
     match query.fetch_one(conn).await {
         Ok(row) => Ok(Applied::Whole {
             numbers: row.try_get::<Option<_>, _>(1)?.unwrap_or_default(),

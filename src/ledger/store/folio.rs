@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff_sqlx::{Date, Timestamp};
 use keyrack_model::id::{PropertyId, ReservationId, RoomStayId};
 use keyrack_model::reservation::{Guest, GuestName};
+use keyrack_model::stay::days_between;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -92,7 +93,9 @@ fn lying_there(
     filter: &Filter,
 ) {
     query.push("select r.reservation_id from ");
-    if !push_stays(query, place, property, filter) {
+    if is_narrow(filter) {
+        begin_with_stays(query, place, property, filter);
+    } else {
         query.push(place.reservation).push(" r");
     }
     query.push(" where r.property_id = ").push_bind(property.0);
@@ -115,6 +118,11 @@ fn lying_there(
     if filter.staying_on.is_some() && filter.status.is_empty() {
         query.push(" and r.status not in ('cancelled', 'expired')");
     }
+    if !is_narrow(filter) && bounds(filter).iter().any(|(_, date)| date.is_some()) {
+        query.push(" and r.reservation_id in (select s.reservation_id from ");
+        push_stays(query, place, property, filter);
+        query.push(")");
+    }
     if let Some(text) = &filter.q {
         narrow_by_text(query, place, property, text);
     }
@@ -125,16 +133,62 @@ fn lying_there(
 /// Reservations in one page at most.
 const PAGE_MAX: u32 = 500;
 
-/// Begins with the stays that arrive, depart or sleep then, by their own index, and goes to the
-/// reservation of each: a plan that walks the reservations of a busy hotel until enough have such a
-/// stay may walk them all. Says whether there is anything to begin with.
+/// Whether few stays meet it: those of some days. A text names fewer still.
+fn is_narrow(filter: &Filter) -> bool {
+    let days = [
+        filter.arrival_from.zip(filter.arrival_to),
+        filter.departure_from.zip(filter.departure_to),
+        filter.arrival_from.zip(filter.departure_to),
+    ];
+    let few = |(from, until)| days_between(from, until) <= NARROW_DAYS;
+    filter.q.is_none() && (filter.staying_on.is_some() || days.into_iter().flatten().any(few))
+}
+
+/// A month: what a desk looks at.
+const NARROW_DAYS: i32 = 31;
+
+/// Begins with the few stays of some days, by their own index, and goes to the reservation of each:
+/// a plan that walks the reservations of a busy hotel until enough have such a stay may walk them
+/// all.
+fn begin_with_stays(
+    query: &mut QueryBuilder<Postgres>,
+    place: &Place,
+    property: PropertyId,
+    filter: &Filter,
+) {
+    query.push("(select distinct s.property_id, s.reservation_id from ");
+    push_stays(query, place, property, filter);
+    if let Some(after) = filter.after {
+        query.push(" and s.reservation_id > ").push_bind(after.0);
+    }
+    query.push(") k cross join lateral (select * from ");
+    query.push(place.reservation);
+    query.push(
+        " r where r.property_id = k.property_id
+                    and r.reservation_id = k.reservation_id offset 0) r",
+    );
+}
+
+/// The stays that arrive, depart or sleep then, as a table and its conditions.
 fn push_stays(
     query: &mut QueryBuilder<Postgres>,
     place: &Place,
     property: PropertyId,
     filter: &Filter,
-) -> bool {
-    let bounds = [
+) {
+    query.push(place.room_stay);
+    query.push(" s where not s.is_given_back and s.property_id = ");
+    query.push_bind(property.0);
+    for (condition, date) in bounds(filter) {
+        if let Some(date) = date {
+            query.push(condition).push_bind(Date::from(date));
+        }
+    }
+}
+
+/// What a filter asks of a stay.
+fn bounds(filter: &Filter) -> [(&'static str, Option<jiff::civil::Date>); 8] {
+    [
         (" and s.arrival >= ", filter.arrival_from),
         (" and s.arrival < ", filter.arrival_to),
         (" and s.departure >= ", filter.departure_from),
@@ -145,26 +199,7 @@ fn push_stays(
         (" and s.taken_until > ", filter.staying_on),
         // A stay is taken no longer than it departs, but for guests who overstay.
         (" and s.departure >= ", filter.staying_on),
-    ];
-    if bounds.iter().all(|(_, date)| date.is_none()) {
-        return false;
-    }
-    query.push("(select distinct s.property_id, s.reservation_id from ");
-    query.push(place.room_stay);
-    query.push(" s where not s.is_given_back and s.property_id = ");
-    query.push_bind(property.0);
-    for (condition, date) in bounds {
-        if let Some(date) = date {
-            query.push(condition).push_bind(Date::from(date));
-        }
-    }
-    query.push(") k cross join lateral (select * from ");
-    query.push(place.reservation);
-    query.push(
-        " r where r.property_id = k.property_id
-                    and r.reservation_id = k.reservation_id offset 0) r",
-    );
-    true
+    ]
 }
 
 /// Narrows to a number, a channel's reference, an owner, or the beginning of a guest's name.

@@ -14,9 +14,9 @@ use super::entry::{Cell, Entry, Rooms, nights};
 use super::expected::of_entry;
 use super::house::{Case, House};
 
-/// What is remembered of a reference: its reservation, whether the channel cancelled it, and the
-/// highest order that was told. Books in which an order within a round was guessed wrong would
-/// otherwise differ unseen until a later round.
+/// What is remembered of a reference: its reservation, whether the channel cancelled it, and its
+/// order. Books in which what came first within a round was guessed wrong would otherwise differ
+/// unseen until a later round.
 pub type Remembered = (Option<ReservationId>, bool, Option<i64>);
 
 /// What a ledger holds of one property, all read at one instant.

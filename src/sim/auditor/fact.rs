@@ -42,7 +42,8 @@ pub fn record(house: &mut House, fact: &Fact, now: Timestamp) -> Expected {
         return answer(house, of);
     }
     if known.is_cancelled && (is_cancel || !is_newer(&known, fact)) {
-        if is_cancel && is_newer(&known, fact) {
+        // A cancel that tells no order is the oldest.
+        if is_cancel && report.order > known.order {
             remember(house, fact, of, true);
         }
         if is_cancel || of.is_some() {

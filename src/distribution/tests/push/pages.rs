@@ -27,7 +27,7 @@ struct Pin(&'static str, i64, &'static [&'static str]);
 /// The bounds are what the keys cost that are asked for, twice: a row by its key is three or four
 /// pages, whatever the size of its table.
 const PINS: [Pin; 10] = [
-    // A property, its first hold to die, a key, and three nights.
+    // A property, its dead holds, a key, and three nights.
     Pin(
         "-- What a batch of wishes needs",
         60,
@@ -169,7 +169,7 @@ async fn confirm_thousands(house: &House) -> sqlx::Transaction<'static, sqlx::Po
         "insert into reservation (property_id, reservation_id, number, status, source, hold_until,
                 hold_dead_at, created_at, updated_at)
          select $1, gen_random_uuid(), nextval('reservation_number'), 'held', 'phone',
-                ledger_now() + interval '1 minute', ledger_now() + interval '1 minute',
+                ledger_now() + interval '1 hour', ledger_now() + interval '1 hour',
                 ledger_now(), ledger_now()
            from generate_series(1, 4000)",
         "update reservation set status = 'confirmed', hold_until = null, hold_dead_at = null

@@ -34,7 +34,7 @@ select c.now,
                                and n.stay_date >= k.from_ and n.stay_date < k.until_ offset 0) n) n
  cross join lateral (
        select array_agg(q.property_id) as ids, array_agg(q.rules_version) as versions,
-              -- Only what is dead is looked at: where holds were confirmed, the index has entries of long ago.
+              -- Only what is dead is looked at: the index has those that were confirmed until a vacuum comes.
               array_agg(case when $13 = 2147483647 or q.property_id = any(n.short)
                              then exists (select from reservation h
                                            where h.property_id = q.property_id and h.status = 'held'
