@@ -32,11 +32,17 @@ pub async fn enter(State(state): State<ApiState>, mut request: Request, next: Ne
     let span = tracing::info_span!("request", request.id = %id, %method);
     let limit = Duration::from_millis(state.settings().request_timeout_ms);
     // No name holds a NUL, and no text of Postgres can: it names nothing.
-    if request.uri().path().contains("%00") {
-        return finished(Problem::not_found("path").into_response(), &id);
-    }
-
-    let run = next.run(request).instrument(span);
+    let names_nothing = request.uri().path().contains("%00");
+    // An answer that is there at once would be written before the connection has noticed that
+    // nobody reads the body: it would be closed without a word of it in the answer.
+    let run = async move {
+        if names_nothing {
+            drop(request);
+            return Problem::not_found("path").into_response();
+        }
+        next.run(request).await
+    };
+    let run = run.instrument(span);
     let mut task = Running(
         tokio::spawn(run),
         matches!(method, Method::GET | Method::HEAD),

@@ -109,6 +109,63 @@ async fn what_was_begun_is_answered_before_the_door_is_closed() {
     drop(idle);
 }
 
+/// Reads an answer to the end of its body: its head.
+async fn head_of(stream: &mut TcpStream) -> String {
+    let mut answer = String::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let count = stream.read(&mut buffer).await.expect("it answers");
+        answer.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        let Some((head, body)) = answer.split_once("\r\n\r\n") else {
+            assert_ne!(count, 0, "cut off in the middle: {answer}");
+            continue;
+        };
+        let head = head.to_lowercase();
+        let length = head.split("content-length: ").nth(1).expect("a length");
+        let length = length.split("\r\n").next().unwrap_or(length);
+        if body.len() >= length.trim().parse().expect("a number") {
+            return head;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_answered_before_his_body_came_is_told_if_the_door_is_closed() {
+    let app = App::with_hotel().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let serving = serving(&app, listener);
+    let key = &app.admin;
+    for path in [
+        "reservations/%00/cancel",
+        "reservations/x/cancel",
+        "nothing",
+    ] {
+        for round in 0..20 {
+            let mut stream = TcpStream::connect(address).await.expect("a connection");
+            let head = format!(
+                "POST /v1/properties/seehof/{path} HTTP/1.1\r\nhost: x\r\n\
+                 authorization: Bearer {key}\r\ncontent-type: application/json\r\n\
+                 content-length: 2\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).await.expect("it listens");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            // Whether this still arrives is what the answer has to say.
+            let _ = stream.write_all(b"{}").await;
+            let answer = head_of(&mut stream).await;
+            assert!(answer.contains(" 404 "), "{path}: {answer}");
+            if answer.contains("connection: close") {
+                continue;
+            }
+            let next = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+            stream.write_all(next).await.expect("still open");
+            let answer = head_of(&mut stream).await;
+            assert!(answer.contains(" 200 "), "{path} {round}: {answer}");
+        }
+    }
+    serving.abort();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn junk_on_the_wire_closes_the_door_and_the_daemon_goes_on() {
     let app = App::with_hotel().await;
