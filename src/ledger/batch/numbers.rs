@@ -3,9 +3,9 @@
 //! # Why
 //!
 //! Drawing from a sequence is logged, and every now and then whoever draws waits for the disk. So a
-//! read that draws waits as long as a commit, also where all its wishes are refused. Numbers
-//! that were drawn and not used are kept for the next batch, and a call that commits anyway draws
-//! as many as its batch used. What is in stock when the process ends, rests, or loses a connection
+//! read that draws waits as long as a commit, also where all its wishes are refused. Numbers that
+//! were drawn and not used are kept for the next batch, and a call that commits anyway draws as
+//! many as its batch used. What is in stock when the process ends, rests, or loses a connection
 //! is skipped: a server that came back from a crash may draw it again.
 
 use std::collections::VecDeque;
@@ -80,8 +80,14 @@ impl Drop for Drawn<'_> {
 /// Between batches that follow each other.
 const STOCK_AGE_MAX: Duration = Duration::from_secs(5);
 
-/// New reservations from which on a call draws ahead: one alone would leave a gap behind it.
-pub(super) const DRAWS_AHEAD_FROM: usize = 4;
+/// How many a call draws ahead that makes so many reservations and commits anyway: as many, but
+/// none for a few, which would leave a gap behind them.
+pub(super) fn ahead_of(made: usize) -> usize {
+    if made < DRAWS_AHEAD_FROM { 0 } else { made }
+}
+
+/// A caller alone makes fewer.
+const DRAWS_AHEAD_FROM: usize = 4;
 
 /// More than a few batches of the largest size use.
 const STOCK_MAX: usize = 1024;

@@ -65,16 +65,6 @@ enum Need {
     Locks,
 }
 
-/// Numbers to draw where a commit comes anyway.
-fn draw(changes: &Changes) -> usize {
-    let made = changes.new.len();
-    if made < numbers::DRAWS_AHEAD_FROM {
-        0
-    } else {
-        made
-    }
-}
-
 /// Rounds of reading that one try may need: stale rules, nights to be born, dead holds.
 const ROUNDS_MAX: u32 = 6;
 
@@ -88,16 +78,14 @@ impl Attempt<'_> {
                     return Ok(Tried::Done(answers));
                 }
                 Round::Rests(answers, changes, places) => {
-                    return Ok(
-                        match apply::apply(conn, &changes, &places, draw(&changes)).await {
-                            Ok(Applied::Whole { numbers }) => {
-                                self.numbers.keep(numbers);
-                                Tried::Done(answers)
-                            }
-                            Ok(Applied::Short) => Tried::Short,
-                            Err(error) => Tried::Unsure(answers, error),
-                        },
-                    );
+                    return Ok(match Self::apply(conn, &changes, &places).await {
+                        Ok(Applied::Whole { numbers }) => {
+                            self.numbers.keep(numbers);
+                            Tried::Done(answers)
+                        }
+                        Ok(Applied::Short) => Tried::Short,
+                        Err(error) => Tried::Unsure(answers, error),
+                    });
                 }
                 Round::Needs(more) => self.learn(conn, &mut known, more).await?,
             }
@@ -125,15 +113,14 @@ impl Attempt<'_> {
                 transaction.rollback().await.map_err(&doing)?;
                 return Ok(Tried::Done(answers));
             }
-            let numbers =
-                match apply::apply(&mut transaction, &changes, &places, draw(&changes)).await {
-                    Ok(Applied::Whole { numbers }) => numbers,
-                    Ok(Applied::Short) => {
-                        transaction.rollback().await.map_err(&doing)?;
-                        return Ok(Tried::Short);
-                    }
-                    Err(error) => return Ok(Tried::Unsure(answers, error)),
-                };
+            let numbers = match Self::apply(&mut transaction, &changes, &places).await {
+                Ok(Applied::Whole { numbers }) => numbers,
+                Ok(Applied::Short) => {
+                    transaction.rollback().await.map_err(&doing)?;
+                    return Ok(Tried::Short);
+                }
+                Err(error) => return Ok(Tried::Unsure(answers, error)),
+            };
             return Ok(match transaction.commit().await {
                 Ok(()) => {
                     self.numbers.keep(numbers);
@@ -211,6 +198,16 @@ impl Attempt<'_> {
             Box::new(draft.changes()),
             sight.places,
         ))
+    }
+
+    /// Applies what was decided, and draws numbers ahead where a commit comes anyway.
+    async fn apply(
+        conn: &mut PgConnection,
+        changes: &Changes,
+        places: &Places,
+    ) -> Result<Applied, sqlx::Error> {
+        let draw = numbers::ahead_of(changes.new.len());
+        apply::apply(conn, changes, places, draw).await
     }
 
     /// Gets what a round needed.

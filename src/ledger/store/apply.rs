@@ -61,7 +61,7 @@ pub(crate) async fn apply(
     }
 }
 
-/// And numbers, where a commit comes anyway.
+/// The function, and numbers drawn beside it.
 const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10), \
     (select array_agg(nextval('reservation_number')) from generate_series(1, $11::integer))";
 

@@ -19,6 +19,7 @@ use crate::decide::state::{Reservation, RoomStay};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place([u8; 6]);
 
+/// `tid`, whose number is the same in every Postgres, as is that of its array.
 impl Type<Postgres> for Place {
     fn type_info() -> PgTypeInfo {
         PgTypeInfo::with_oid(Oid(27))

@@ -83,13 +83,7 @@ async fn two_feeds_read_every_entry_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_that_ended_while_the_database_was_away_is_taken_again() {
-    let house = House::live().await;
-    // Else a daemon that starts may tell all before it hears of the booking.
-    resync::step(&house.distribution).await.unwrap();
-    house.tell().await;
-    house.polled().await;
-    house.tell().await;
-    house.portal.told();
+    let house = at_rest().await;
     house.portal.answers([Answer {
         delay_ms: 300,
         ..Answer::ok()
@@ -110,6 +104,18 @@ async fn a_turn_that_ended_while_the_database_was_away_is_taken_again() {
         told.iter().all(|told| told.contains("DBL 03-03..03-04 4")),
         "{told:?}"
     );
+}
+
+/// A house that has told everything: else a daemon that starts may tell all before it hears of a
+/// booking.
+async fn at_rest() -> House {
+    let house = House::live().await;
+    resync::step(&house.distribution).await.unwrap();
+    house.tell().await;
+    house.polled().await;
+    house.tell().await;
+    house.portal.told();
+    house
 }
 
 async fn rename(house: &House, from: &str, to: &str) {
@@ -159,13 +165,7 @@ async fn the_loops_tell_a_booking_quickly_and_end_in_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_to_an_account_keep_their_distance_and_what_changes_between_goes_together() {
-    let house = House::live().await;
-    // Else a daemon that starts tells all of it in between.
-    resync::step(&house.distribution).await.unwrap();
-    house.tell().await;
-    house.polled().await;
-    house.tell().await;
-    house.portal.told();
+    let house = at_rest().await;
     let before = house.count("select count(*) from push_attempt").await;
     let settings = Settings {
         push_spacing_ms: 4_000,
