@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::batch::contention::Contention;
 use crate::batch::count::Counts;
 use crate::batch::lanes::{Lanes, Pending};
+use crate::batch::memory::Memory;
 use crate::batch::numbers::Numbers;
 use crate::batch::worker::{KnownRules, RESTED, Workshop, connect, work};
 use crate::command::{Answer, Asked, Command};
@@ -71,6 +72,7 @@ impl Ledger {
             counts: Counts::begun(),
             contention: Contention::default(),
             numbers: Numbers::default(),
+            memory: Memory::default(),
             batch_max: settings.batch_commands_max,
         });
         let mut workers = JoinSet::new();
@@ -99,6 +101,16 @@ impl Ledger {
         &self.inner.shop.moves
     }
 
+    /// What is remembered of rows.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.inner.shop.memory
+    }
+
+    /// Forgets what is remembered of rows: for whoever changes them behind its back.
+    pub fn forget_rows(&self) {
+        self.inner.shop.memory.clear();
+    }
+
     /// The settings it was opened with.
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
@@ -109,10 +121,11 @@ impl Ledger {
     pub async fn ask(&self, asked: Asked) -> Result<Answer, LedgerError> {
         let (reply, answer) = oneshot::channel();
         let is_sweeping = matches!(asked.command, Command::Expire { .. });
-        let lane = self.inner.shop.rules.lane(&asked);
+        let shop = &self.inner.shop;
+        let lane = shop.rules.lane(&asked, &shop.memory);
         let pending = Pending { asked, lane, reply };
         let began = Instant::now();
-        self.inner.shop.lanes.push(pending)?;
+        shop.lanes.push(pending)?;
         let answer = answer.await.map_err(|_| LedgerError::Closing)?;
         if !is_sweeping {
             self.inner.waits.add(began.elapsed());

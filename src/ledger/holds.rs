@@ -42,6 +42,8 @@ pub async fn expire_due(
     match expired {
         Ok(expired) => {
             let moved: BTreeSet<PropertyId> = expired.iter().map(|((id, _), _)| *id).collect();
+            let gone: BTreeSet<ReservationKey> = expired.iter().map(|(key, _)| *key).collect();
+            ledger.memory().forget(&gone);
             ledger.moves().touch(moved.into_iter());
             metrics::counter!("ledger_commands_total", "did" => "expired")
                 .increment(expired.len() as u64);

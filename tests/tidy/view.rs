@@ -16,8 +16,8 @@ const GRANTS: [(&str, &str, &str); 13] = [
     (
         "ledger",
         "model",
-        "backoff futures-util hex jiff-sqlx metrics serde serde_json sha2 sqlx subtle thiserror \
-         tokio tracing uuid",
+        "backoff futures-util hex jiff-sqlx metrics quick_cache serde serde_json sha2 sqlx subtle \
+         thiserror tokio tracing uuid",
     ),
     (
         "adapters",

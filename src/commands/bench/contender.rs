@@ -55,6 +55,8 @@ pub trait Contender: Send + Sync {
     fn name(&self) -> &'static str;
     /// The table that has a row for each accepted hold.
     fn table(&self) -> &'static str;
+    /// The ground was emptied behind its back.
+    fn begin(&self) {}
     /// Asks for a hold of [`NIGHTS`] nights; `None` where there is no room.
     fn hold(&self, ask: Ask) -> Said<'_, Option<Taken>>;
     /// Makes a hold a stay.

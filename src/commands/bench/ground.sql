@@ -56,9 +56,9 @@ begin
              plain_reservation, plain_entry, plain_outbox, plain_guest, plain_key, twin_reservation, twin_stay,
              twin_entry;
     delete from ledger_entry where kind <> 'capacity_set';
-    update night set held = 0, sold = 0, version = 1 where held > 0 or sold > 0;
-    update plain_night set held = 0, sold = 0, version = 1 where held > 0 or sold > 0;
-    update twin_night set held = 0, sold = 0, version = 1 where held > 0 or sold > 0;
+    update night set held = 0, sold = 0, version = version + 1 where held > 0 or sold > 0;
+    update plain_night set held = 0, sold = 0, version = version + 1 where held > 0 or sold > 0;
+    update twin_night set held = 0, sold = 0, version = version + 1 where held > 0 or sold > 0;
 end
 $$;
 

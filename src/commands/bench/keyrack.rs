@@ -165,6 +165,10 @@ impl Contender for Ours {
         "reservation"
     }
 
+    fn begin(&self) {
+        self.ledgers.iter().for_each(Ledger::forget_rows);
+    }
+
     fn hold(&self, ask: Ask) -> Said<'_, Option<Taken>> {
         Box::pin(self.held(ask))
     }

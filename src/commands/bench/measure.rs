@@ -55,8 +55,8 @@ fn real(count: impl TryInto<u32>) -> f64 {
     f64::from(count.try_into().unwrap_or(u32::MAX))
 }
 
-/// Rounds of two contenders, A B A B, after a warm-up that is thrown away; each begins on empty
-/// hotels, and each accepted answer must be a row.
+/// Rounds of two contenders, A B A B, on hotels that were empty before a warm-up that is thrown
+/// away; each accepted answer must be a row.
 pub async fn rounds(
     ground: &Ground,
     contenders: [&Arc<dyn Contender>; 2],
@@ -65,18 +65,13 @@ pub async fn rounds(
     count: usize,
     length: Duration,
 ) -> Result<Vec<(Round, Round)>> {
-    let length = |number| match number {
-        0 => length.mul_f64(0.3),
-        _ => length,
-    };
+    ground.reset().await?;
+    contenders.iter().for_each(|contender| contender.begin());
     let run = async |contender, number| {
         let seed = u64::try_from(number).unwrap_or(0);
-        round(ground, contender, shape, callers, length(number), seed).await
+        round(ground, contender, shape, callers, length, seed).await
     };
-    let ours = async |number| {
-        ground.reset().await?;
-        run(contenders[0], number).await
-    };
+    let ours = async |number| run(contenders[0], number).await;
     let plain = async |number| {
         let round = run(contenders[1], number).await?;
         let wrong = ground.wrong_sums().await?;

@@ -86,6 +86,7 @@ async fn measure(
 /// Dead holds, and callers alone for a while.
 async fn prepare(ground: &Ground, callers: &keyrack::Ours, number: usize) -> Result<()> {
     ground.reset().await?;
+    callers.begin();
     ground.kill_holds(DEAD_HOLDS).await?;
     let alone = watch(ground, callers, number, ALONE).await?;
     ensure!(!alone.is_empty(), "nobody was answered");

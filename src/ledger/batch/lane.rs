@@ -2,15 +2,18 @@
 //!
 //! Two batches never hold one lane, so that within a process hardly anybody is first on a row that
 //! another rests on; where somebody is, here (who lets dead holds of other types go) or in another
-//! process, the versions of the rows say so. A wish for rooms holds the types
-//! whose nights it takes, anything else its whole property. A lane for every property alone left
-//! batches a third as full: whoever asks next is seldom at a hotel that nobody is busy with.
+//! process, the versions of the rows say so. A wish for rooms holds the types whose nights it
+//! takes, a change of a reservation that is remembered those that it has and wishes, anything else
+//! its whole property. A lane for every property alone left batches a third as full: whoever asks
+//! next is seldom at a hotel that nobody is busy with.
 
 use std::collections::{HashMap, HashSet};
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
 
-use crate::command::{Asked, Command};
+use super::memory::Memory;
+use super::proof::changed_by;
+use crate::command::{Asked, Command, WishedRoom};
 use crate::decide::rules::Rules;
 
 /// What a command holds.
@@ -23,19 +26,11 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
-    /// That of a command, by what is known of the rules of its property. Rules that are out of
-    /// date cost a second try and nothing else.
-    pub(super) fn of(asked: &Asked, rules: Option<&Rules>) -> Self {
-        let types = match (&asked.command, rules) {
-            (Command::Request(wish), Some(rules)) if wish.channel.is_none() => {
-                let parts = wish.rooms.iter().map(|room| rules.parts(room.room_type));
-                parts.collect::<Option<Vec<_>>>()
-            }
-            _ => None,
-        };
-        match types {
-            Some(parts) => {
-                let mut types: Vec<_> = parts.iter().flatten().map(|(part, _)| *part).collect();
+    /// That of a command, by what is known of its reservation and of the rules of its property.
+    /// What is out of date costs a second try and nothing else.
+    pub(super) fn of(asked: &Asked, rules: Option<&Rules>, memory: &Memory) -> Self {
+        match rules.and_then(|rules| types(asked, rules, memory)) {
+            Some(mut types) => {
                 types.sort_unstable();
                 types.dedup();
                 Self::Types(asked.property, types)
@@ -43,6 +38,24 @@ impl Lane {
             None => Self::Whole(asked.property),
         }
     }
+}
+
+/// The plain types whose nights a command may change, where that is known.
+fn types(asked: &Asked, rules: &Rules, memory: &Memory) -> Option<Vec<RoomTypeId>> {
+    let key = changed_by(asked)?;
+    let (mut types, wished): (_, &[WishedRoom]) = match &asked.command {
+        Command::Request(wish) => (Vec::new(), &wish.rooms),
+        Command::Modify(change) => {
+            let wished = change.rooms.as_deref().unwrap_or_default();
+            (memory.types_of(key)?, wished)
+        }
+        _ => (memory.types_of(key)?, &[]),
+    };
+    for room in wished {
+        types.extend(rules.parts(room.room_type)?.iter().map(|(part, _)| *part));
+    }
+    // Without any it would hold nothing, and two of them could meet.
+    (!types.is_empty()).then_some(types)
 }
 
 /// Lanes that are held.

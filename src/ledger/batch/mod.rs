@@ -13,10 +13,14 @@
 mod clock;
 pub(crate) mod contention;
 pub(crate) mod count;
+mod doubt;
 mod keys;
 pub(super) mod lane;
 pub(crate) mod lanes;
+pub(crate) mod memory;
 pub(crate) mod numbers;
+mod proof;
+mod remembered;
 mod retry;
 mod rules;
 mod run;

@@ -20,6 +20,9 @@ pub(crate) struct Numbers(Mutex<Stock>);
 struct Stock {
     numbers: VecDeque<i64>,
     kept_at: Option<Instant>,
+    asked_at: Option<Instant>,
+    /// One batch follows the other.
+    is_busy: bool,
 }
 
 impl Numbers {
@@ -28,6 +31,10 @@ impl Numbers {
         let mut stock = self.lock();
         if stock.kept_at.is_some_and(|at| at.elapsed() > STOCK_AGE_MAX) {
             stock.numbers.clear();
+        }
+        if at_most > 0 {
+            let asked_at = stock.asked_at.replace(Instant::now());
+            stock.is_busy = asked_at.is_some_and(|at| at.elapsed() < BUSY_WITHIN);
         }
         let count = at_most.min(stock.numbers.len());
         Drawn(stock.numbers.drain(..count).collect(), self)
@@ -50,6 +57,16 @@ impl Numbers {
         stock.numbers.make_contiguous().sort_unstable();
         stock.numbers.truncate(STOCK_MAX);
         stock.kept_at = Some(Instant::now());
+    }
+
+    /// How many a call draws ahead that makes so many reservations and commits anyway: as many,
+    /// but none for a few after a rest, which would leave a gap behind each.
+    pub fn ahead_of(&self, made: usize) -> usize {
+        if made >= DRAWS_AHEAD_FROM || self.lock().is_busy {
+            made
+        } else {
+            0
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Stock> {
@@ -80,13 +97,10 @@ impl Drop for Drawn<'_> {
 /// Between batches that follow each other.
 const STOCK_AGE_MAX: Duration = Duration::from_secs(5);
 
-/// How many a call draws ahead that makes so many reservations and commits anyway: as many, but
-/// none for a few, which would leave a gap behind them.
-pub(super) fn ahead_of(made: usize) -> usize {
-    if made < DRAWS_AHEAD_FROM { 0 } else { made }
-}
+/// Batches that follow each other so closely are worth a gap behind the last of them.
+const BUSY_WITHIN: Duration = Duration::from_millis(200);
 
-/// A caller alone makes fewer.
+/// Reservations of one call that are worth a gap behind them also where it comes alone.
 const DRAWS_AHEAD_FROM: usize = 4;
 
 /// More than a few batches of the largest size use.
@@ -123,6 +137,19 @@ mod tests {
         let age = STOCK_AGE_MAX + Duration::from_secs(1);
         numbers.lock().kept_at = Instant::now().checked_sub(age);
         assert!(numbers.draw(9).0.is_empty());
+    }
+
+    #[test]
+    fn a_few_reservations_draw_ahead_only_where_batches_follow_each_other() {
+        let numbers = Numbers::default();
+        drop(numbers.draw(1));
+        let ahead = |made| numbers.ahead_of(made);
+        assert_eq!((ahead(1), ahead(DRAWS_AHEAD_FROM)), (0, DRAWS_AHEAD_FROM));
+        drop(numbers.draw(1));
+        assert_eq!(ahead(1), 1);
+        numbers.lock().asked_at = Instant::now().checked_sub(BUSY_WITHIN);
+        drop(numbers.draw(1));
+        assert_eq!(ahead(1), 0);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use sqlx::PgConnection;
 
 use super::keys::RulesOf;
 use super::lane::Lane;
+use super::memory::Memory;
 use crate::command::Asked;
 use crate::decide::rules::Rules;
 use crate::error::LedgerError;
@@ -45,9 +46,9 @@ impl KnownRules {
     }
 
     /// The lane of a command, by the rules that are known.
-    pub(crate) fn lane(&self, asked: &Asked) -> Lane {
+    pub(crate) fn lane(&self, asked: &Asked, memory: &Memory) -> Lane {
         let rules = self.lock().get(&asked.property).map(Arc::clone);
-        Lane::of(asked, rules.as_deref())
+        Lane::of(asked, rules.as_deref(), memory)
     }
 
     /// Loads rules anew.

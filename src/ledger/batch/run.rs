@@ -3,17 +3,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use keyrack_model::id::PropertyId;
+use keyrack_model::id::{PropertyId, RoomTypeId};
 use sqlx::{Connection as _, PgConnection};
+use tokio::time::Instant;
 
-use super::clock;
 use super::keys::{self, RulesOf};
-use super::numbers::{self, Numbers};
+use super::memory::Memory;
+use super::numbers::{Drawn, Numbers};
 use super::rules::KnownRules;
+use super::{clock, proof};
 use crate::command::{Answer, Asked, By, Command};
 use crate::decide;
 use crate::decide::changes::Changes;
-use crate::decide::draft::{Draft, NightKey};
+use crate::decide::draft::{Draft, NightKey, SeenRooms};
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
 use crate::store::read::{Keys, Places, Sight};
@@ -21,10 +23,12 @@ use crate::store::{apply, expiry, rate, read, room};
 
 /// How a try of a batch ended.
 pub(super) enum Tried {
-    /// Its answers, in the order of the commands.
-    Done(Vec<Answer>),
-    /// Somebody was first on a row that a decision rested on; nothing was done.
-    Short,
+    /// Its answers, in the order of the commands, and types of rooms whose nights are worth
+    /// reading ahead while their lanes are held.
+    Done(Vec<Answer>, Vec<(PropertyId, RoomTypeId)>),
+    /// Somebody was first on a row that a decision rested on, of these properties where it was a
+    /// row of theirs; nothing was done.
+    Short(BTreeSet<PropertyId>),
     /// The call that applies it failed; whether it was carried out must be looked up.
     Unsure(Vec<Answer>, sqlx::Error),
 }
@@ -33,6 +37,7 @@ pub(super) enum Tried {
 pub(super) struct Attempt<'a> {
     pub rules: &'a KnownRules,
     pub numbers: &'a Numbers,
+    pub memory: &'a Memory,
     pub commands: &'a [&'a Asked],
     /// Ask whether the commands have been carried out before.
     pub relook: bool,
@@ -47,10 +52,21 @@ struct Known {
 }
 
 /// How a round of a try ended.
-enum Round {
-    Rests(Vec<Answer>, Box<Changes>, Places),
+enum Round<'a> {
+    Rests(Box<Rest<'a>>),
     /// It must be read again with more.
     Needs(Need),
+}
+
+/// What was decided on rows that were seen.
+struct Rest<'a> {
+    answers: Vec<Answer>,
+    changes: Changes,
+    places: Places,
+    /// Numbers in hand, and how many of them were used.
+    drawn: Drawn<'a>,
+    used: usize,
+    ahead: Vec<(PropertyId, RoomTypeId)>,
 }
 
 /// What a round needs.
@@ -68,29 +84,26 @@ enum Need {
 /// Rounds of reading that one try may need: stale rules, nights to be born, dead holds.
 const ROUNDS_MAX: u32 = 6;
 
-impl Attempt<'_> {
-    /// Without locks: a read, a decision, a call.
+impl<'a> Attempt<'a> {
+    /// Without locks: on what is remembered, or a read, a decision, a call.
     pub(super) async fn unlocked(&self, conn: &mut PgConnection) -> Result<Tried, LedgerError> {
         let mut known = self.begin(conn).await?;
+        if let Some(rest) = self.remembered(conn, &known).await? {
+            match self.apply(conn, rest, true).await {
+                Tried::Short(properties) => self.memory.doubt(&properties),
+                tried => return Ok(tried),
+            }
+        }
         for _ in 0..ROUNDS_MAX {
             match self.decide(conn, &known, false).await? {
-                Round::Rests(answers, changes, _) if changes.is_empty() => {
-                    return Ok(Tried::Done(answers));
+                Round::Rests(rest) if rest.changes.is_empty() => {
+                    return Ok(Tried::Done(rest.answers, rest.ahead));
                 }
-                Round::Rests(answers, changes, places) => {
-                    return Ok(match Self::apply(conn, &changes, &places).await {
-                        Ok(Applied::Whole { numbers }) => {
-                            self.numbers.keep(numbers);
-                            Tried::Done(answers)
-                        }
-                        Ok(Applied::Short) => Tried::Short,
-                        Err(error) => Tried::Unsure(answers, error),
-                    });
-                }
+                Round::Rests(rest) => return Ok(self.apply(conn, rest, false).await),
                 Round::Needs(more) => self.learn(conn, &mut known, more).await?,
             }
         }
-        Ok(Tried::Short)
+        Ok(Tried::Short(BTreeSet::new()))
     }
 
     /// Under locks, each round in a transaction of its own: what a round finds that it needs is
@@ -100,36 +113,60 @@ impl Attempt<'_> {
         let mut known = self.begin(conn).await?;
         for _ in 0..ROUNDS_MAX {
             let mut transaction = conn.begin().await.map_err(&doing)?;
-            let (answers, changes, places) =
-                match self.decide(&mut transaction, &known, true).await? {
-                    Round::Rests(answers, changes, places) => (answers, changes, places),
-                    Round::Needs(more) => {
-                        transaction.rollback().await.map_err(&doing)?;
-                        self.learn(conn, &mut known, more).await?;
-                        continue;
-                    }
-                };
-            if changes.is_empty() {
-                transaction.rollback().await.map_err(&doing)?;
-                return Ok(Tried::Done(answers));
-            }
-            let numbers = match Self::apply(&mut transaction, &changes, &places).await {
-                Ok(Applied::Whole { numbers }) => numbers,
-                Ok(Applied::Short) => {
+            let rest = match self.decide(&mut transaction, &known, true).await? {
+                Round::Rests(rest) => rest,
+                Round::Needs(more) => {
                     transaction.rollback().await.map_err(&doing)?;
-                    return Ok(Tried::Short);
+                    self.learn(conn, &mut known, more).await?;
+                    continue;
                 }
-                Err(error) => return Ok(Tried::Unsure(answers, error)),
             };
-            return Ok(match transaction.commit().await {
-                Ok(()) => {
-                    self.numbers.keep(numbers);
-                    Tried::Done(answers)
+            if rest.changes.is_empty() {
+                transaction.rollback().await.map_err(&doing)?;
+                return Ok(Tried::Done(rest.answers, rest.ahead));
+            }
+            return Ok(match self.apply(&mut transaction, rest, false).await {
+                Tried::Done(answers, ahead) => match transaction.commit().await {
+                    Ok(()) => Tried::Done(answers, ahead),
+                    Err(error) => Tried::Unsure(answers, error),
+                },
+                Tried::Short(properties) => {
+                    transaction.rollback().await.map_err(&doing)?;
+                    Tried::Short(properties)
                 }
-                Err(error) => Tried::Unsure(answers, error),
+                unsure @ Tried::Unsure(..) => unsure,
             });
         }
-        Ok(Tried::Short)
+        Ok(Tried::Short(BTreeSet::new()))
+    }
+
+    /// A decision on what is remembered, where all that it needs is, and where the call that
+    /// applies it proves all that it rests on.
+    async fn remembered(
+        &self,
+        conn: &mut PgConnection,
+        known: &Known,
+    ) -> Result<Option<Box<Rest<'a>>>, LedgerError> {
+        if self.relook || !self.commands.iter().copied().all(proof::may_be_proven) {
+            return Ok(None);
+        }
+        let commands = self.commands.iter().copied();
+        let keys = keys::of(commands, &known.rules, &SeenRooms::new(), false);
+        let drawn = self.numbers.draw(keys.numbers);
+        if drawn.0.len() < keys.numbers {
+            return Ok(None);
+        }
+        let Some(sight) = self.memory.sight(&keys, &known.rules) else {
+            return Ok(None);
+        };
+        let round = self.judge(conn, known, sight, drawn).await?;
+        Ok(match round {
+            Round::Rests(rest) if proof::proves(self.commands, &rest.answers, &rest.changes) => {
+                metrics::counter!("ledger_batch_remembered_total").increment(1);
+                Some(rest)
+            }
+            _ => None,
+        })
     }
 
     async fn begin(&self, conn: &mut PgConnection) -> Result<Known, LedgerError> {
@@ -147,36 +184,49 @@ impl Attempt<'_> {
         conn: &mut PgConnection,
         known: &Known,
         locked: bool,
-    ) -> Result<Round, LedgerError> {
-        let expiries = known.expiries.iter().flatten();
-        let all = || expiries.clone().chain(self.commands.iter().copied());
+    ) -> Result<Round<'a>, LedgerError> {
         // Before the nights that they name: a change in between is noticed by their version.
-        let rooms = room::seen(conn, &keys::rooms(all())).await?;
-        let mut keys = keys::of(all(), &known.rules, &rooms, self.relook);
+        let rooms = room::seen(conn, &keys::rooms(self.all(known))).await?;
+        let mut keys = keys::of(self.all(known), &known.rules, &rooms, self.relook);
         keys.nights.extend(known.born.iter().copied());
         let mut drawn = self.numbers.draw(keys.numbers);
         keys.numbers -= drawn.0.len();
-        let Some(sight) = self.look(conn, &keys, locked).await? else {
+        let Some(mut sight) = self.look(conn, &keys, locked).await? else {
             return Ok(Round::Needs(Need::Locks));
         };
         let stale = stale(&sight, &known.rules);
         if !stale.is_empty() {
             return Ok(Round::Needs(Need::Rules(stale)));
         }
-        clock::check(sight.wall, all().any(makes_hold))?;
+        if !locked {
+            // Those that were drawn under locks may be rolled back.
+            drawn.0.extend(sight.seen.numbers.drain(..));
+        }
+        sight.seen.rooms = rooms;
+        let mut round = self.judge(conn, known, sight, drawn).await?;
+        if let Round::Rests(rest) = &mut round {
+            rest.ahead = self.memory.wanting(&keys);
+        }
+        Ok(round)
+    }
+
+    /// Decides on what was seen.
+    async fn judge(
+        &self,
+        conn: &mut PgConnection,
+        known: &Known,
+        sight: Sight,
+        drawn: Drawn<'a>,
+    ) -> Result<Round<'a>, LedgerError> {
+        clock::check(sight.wall, self.all(known).any(makes_hold))?;
         let dead = sight.with_dead_holds;
         let mut seen = sight.seen;
         self.read_rates(conn, &known.rules, &mut seen).await?;
-        seen.rooms = rooms;
         seen.rules.clone_from(&known.rules);
-        let fresh = std::mem::take(&mut seen.numbers);
-        seen.numbers = drawn.0.iter().chain(&fresh).copied().collect();
+        seen.numbers = drawn.0.iter().copied().chain(seen.numbers).collect();
         let in_hand = seen.numbers.len();
-        if !locked {
-            drawn.0.extend(fresh);
-        }
         let mut draft = Draft::new(seen);
-        let mut answers = decide::all(&mut draft, all());
+        let mut answers = decide::all(&mut draft, self.all(known));
         let missing = draft.missing();
         let unborn: BTreeSet<NightKey> = missing.difference(&known.born).copied().collect();
         if !unborn.is_empty() {
@@ -192,22 +242,45 @@ impl Attempt<'_> {
             return Ok(Round::Needs(Need::Rooms(starved)));
         }
         answers.drain(..known.expiries.as_ref().map_or(0, Vec::len));
-        drawn.use_up(in_hand - draft.numbers_left());
-        Ok(Round::Rests(
+        Ok(Round::Rests(Box::new(Rest {
             answers,
-            Box::new(draft.changes()),
-            sight.places,
-        ))
+            used: in_hand - draft.numbers_left(),
+            changes: draft.changes(),
+            places: sight.places,
+            drawn,
+            ahead: Vec::new(),
+        })))
+    }
+
+    /// The commands, behind those that let dead holds go first.
+    fn all<'b>(&'b self, known: &'b Known) -> impl Iterator<Item = &'b Asked> {
+        let expiries = known.expiries.iter().flatten();
+        expiries.chain(self.commands.iter().copied())
     }
 
     /// Applies what was decided, and draws numbers ahead where a commit comes anyway.
     async fn apply(
+        &self,
         conn: &mut PgConnection,
-        changes: &Changes,
-        places: &Places,
-    ) -> Result<Applied, sqlx::Error> {
-        let draw = numbers::ahead_of(changes.new.len());
-        apply::apply(conn, changes, places, draw).await
+        rest: Box<Rest<'a>>,
+        is_remembered: bool,
+    ) -> Tried {
+        let mut rest = *rest;
+        let draw = self.numbers.ahead_of(rest.changes.new.len());
+        let on = (&rest.places, is_remembered);
+        match apply::apply(conn, &rest.changes, on, draw).await {
+            Ok(Applied::Whole { numbers, places }) => {
+                rest.drawn.use_up(rest.used);
+                self.numbers.keep(numbers);
+                self.memory.wrote(rest.changes, &places);
+                Tried::Done(rest.answers, rest.ahead)
+            }
+            Ok(Applied::Short { properties }) => Tried::Short(properties),
+            Err(error) => {
+                rest.drawn.use_up(rest.used);
+                Tried::Unsure(rest.answers, error)
+            }
+        }
     }
 
     /// Gets what a round needed.
@@ -240,7 +313,10 @@ impl Attempt<'_> {
         locked: bool,
     ) -> Result<Option<Sight>, LedgerError> {
         if !locked {
-            return Ok(Some(read::read(conn, keys).await?));
+            let asked = Instant::now();
+            let sight = read::read(conn, keys).await?;
+            self.memory.read(&sight, asked.elapsed());
+            return Ok(Some(sight));
         }
         // Wishes name all their nights: nothing is found by looking.
         let held = if keys.reservations.is_empty() && keys.references.is_empty() {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyrack_model::id::{PropertyId, RoomTypeId};
 use sqlx::pool::PoolConnection;
 use sqlx::{PgPool, Postgres};
 use tokio::time::Instant;
@@ -12,6 +13,7 @@ use super::contention::Contention;
 use super::count::Counts;
 use super::lane::Lane;
 use super::lanes::{Lanes, Pending};
+use super::memory::Memory;
 use super::numbers::Numbers;
 use super::retry::Pauses;
 pub(crate) use super::retry::{RESTED, connect};
@@ -20,7 +22,7 @@ use super::run::{Attempt, Tried};
 use crate::command::{Answer, Asked};
 use crate::error::LedgerError;
 use crate::moves::Moves;
-use crate::store::read;
+use crate::store::{ahead, read};
 
 /// What workers share.
 pub(crate) struct Workshop {
@@ -31,6 +33,7 @@ pub(crate) struct Workshop {
     pub counts: Counts,
     pub contention: Contention,
     pub numbers: Numbers,
+    pub memory: Memory,
     pub batch_max: usize,
 }
 
@@ -105,7 +108,7 @@ impl Workshop {
             let commands: Vec<&Asked> = part.iter().map(|pending| &pending.asked).collect();
             metrics::histogram!("ledger_batch_commands").record(count(commands.len()));
             match self.carry_out(&commands, line).await {
-                Ok(answers) => {
+                Ok((answers, ahead)) => {
                     let done = part
                         .iter()
                         .zip(&answers)
@@ -117,6 +120,7 @@ impl Workshop {
                         // A caller who went away learns the outcome by its idempotency key.
                         let _ = pending.reply.send(Ok(answer));
                     }
+                    self.read_ahead(&ahead, line).await;
                 }
                 Err(error) if part.len() > 1 && may_be_one_commands_fault(&error) => {
                     tracing::warn!(%error, commands = part.len(), "a batch failed: halving it");
@@ -132,11 +136,26 @@ impl Workshop {
         }
     }
 
-    async fn carry_out(
-        &self,
-        commands: &[&Asked],
-        line: &mut Line,
-    ) -> Result<Vec<Answer>, LedgerError> {
+    /// Nights that are asked for often, while their lanes are held: nobody here writes them now.
+    /// Not reading them costs nothing but a read later.
+    async fn read_ahead(&self, types: &[(PropertyId, RoomTypeId)], line: &mut Line) {
+        for of in types {
+            let Ok(mut kept) = line.take(&self.pool).await else {
+                return;
+            };
+            match ahead::nights(&mut kept.conn, *of, READ_AHEAD_MAX).await {
+                Ok(nights) => self.memory.put_ahead(*of, nights),
+                Err(error) => {
+                    tracing::debug!(%error, "nights not read ahead");
+                    kept.conn.close_on_drop();
+                    return;
+                }
+            }
+            line.keep(kept);
+        }
+    }
+
+    async fn carry_out(&self, commands: &[&Asked], line: &mut Line) -> Result<Done, LedgerError> {
         let mut pauses = Pauses::new();
         let mut last = LedgerError::Conflict;
         let mut relook = false;
@@ -149,6 +168,7 @@ impl Workshop {
             let try_of = Attempt {
                 rules: &self.rules,
                 numbers: &self.numbers,
+                memory: &self.memory,
                 commands,
                 relook,
             };
@@ -159,33 +179,33 @@ impl Workshop {
             };
             is_locked = true;
             match tried {
-                Ok(Tried::Done(answers)) => {
+                Ok(Tried::Done(answers, ahead)) => {
                     line.keep(kept);
-                    return Ok(answers);
+                    return Ok((answers, ahead));
                 }
-                Ok(Tried::Short) => {
+                Ok(Tried::Short(somebody_was_first)) => {
                     metrics::counter!("ledger_batch_conflicts_total").increment(1);
-                    self.contention.met(properties());
+                    self.contention.met(somebody_was_first);
                     line.keep(kept);
                 }
                 Ok(Tried::Unsure(answers, error)) => {
                     // A transaction that failed half-way must not come back with this connection.
                     conn.close_on_drop();
-                    self.numbers.clear();
+                    self.forget_server();
                     drop(kept);
                     relook = true;
                     if !may_pass(&error) {
                         return Err(LedgerError::while_doing("applying a batch")(error));
                     }
                     if may_have_been_applied(&error) && self.was_applied(commands).await? {
-                        return Ok(answers);
+                        return Ok((answers, Vec::new()));
                     }
                     last = LedgerError::while_doing("applying a batch")(error);
                     pauses.wait().await;
                 }
                 Err(error @ (LedgerError::Conflict | LedgerError::Unavailable(_))) => {
                     conn.close_on_drop();
-                    self.numbers.clear();
+                    self.forget_server();
                     last = error;
                     pauses.wait().await;
                 }
@@ -196,6 +216,12 @@ impl Workshop {
             }
         }
         Err(last)
+    }
+
+    /// It may be another now.
+    fn forget_server(&self) {
+        self.numbers.clear();
+        self.memory.clear();
     }
 
     /// Looks up whether the commands of a broken call have been carried out: all or none.
@@ -226,6 +252,12 @@ impl Workshop {
         ))
     }
 }
+
+/// The answers to a batch, and types whose nights are worth reading ahead.
+type Done = (Vec<Answer>, Vec<(PropertyId, RoomTypeId)>);
+
+/// Nights of a type that are read ahead at most: two years, and not the longest horizon.
+const READ_AHEAD_MAX: i64 = 740;
 
 /// Tries of one batch: the first without locks, unless it is likely to be in vain.
 const ATTEMPTS_MAX: u32 = 6;

@@ -1,13 +1,17 @@
 //! Carries out what a batch decided, in one call, or nothing of it.
 
+use std::collections::BTreeSet;
+
 use jiff_sqlx::Timestamp;
 use keyrack_model::id::PropertyId;
 use keyrack_model::reservation::Status;
 use serde_json::{Value, json};
+use sqlx::error::DatabaseError;
+use sqlx::postgres::PgDatabaseError;
 use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
-use super::apply_row::{ChangeRow, EntryRow, NewRow, NightRow, ReceiptRow, StayRow};
+use super::apply_row::{ChangeRow, EntryRow, NewRow, NightRow, Place, ReceiptRow, StayRow};
 use super::read::Places;
 use super::row::{ReferenceRow, RoomStayRow};
 use crate::decide::blocks::BlockChange;
@@ -22,16 +26,21 @@ pub(crate) enum Applied {
     Whole {
         /// Short numbers for later reservations, as many as were to be drawn.
         numbers: Vec<i64>,
+        /// Where the nights of the changes lie now, in their order.
+        places: Vec<Place>,
     },
     /// Nothing: somebody was first on a row that a decision rested on.
-    Short,
+    Short {
+        /// Of which properties; none where it was no row of theirs but rules, a key or the clock.
+        properties: BTreeSet<PropertyId>,
+    },
 }
 
 /// Applies the changes on the very rows that were read, and draws short numbers beside.
 pub(crate) async fn apply(
     conn: &mut PgConnection,
     changes: &Changes,
-    places: &Places,
+    (places, is_remembered): (&Places, bool),
     draw: usize,
 ) -> Result<Applied, sqlx::Error> {
     let draw = i32::try_from(draw).unwrap_or(i32::MAX);
@@ -49,21 +58,37 @@ pub(crate) async fn apply(
         .bind(column(&changes.nights, night))
         .bind(column(&changes.entries, EntryRow))
         .bind(rarer(changes)?)
-        .bind(draw);
+        .bind(draw)
+        .bind(is_remembered);
     match query.fetch_one(conn).await {
         Ok(row) => Ok(Applied::Whole {
+            places: row.try_get::<Option<_>, _>(0)?.unwrap_or_default(),
             numbers: row.try_get::<Option<_>, _>(1)?.unwrap_or_default(),
         }),
-        Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("KR001") => {
-            Ok(Applied::Short)
-        }
+        Err(sqlx::Error::Database(error)) => match error.code().as_deref() {
+            Some("KR001") => Ok(Applied::Short {
+                properties: named(&*error),
+            }),
+            Some("KR002") => Ok(Applied::Short {
+                properties: BTreeSet::new(),
+            }),
+            _ => Err(sqlx::Error::Database(error)),
+        },
         Err(error) => Err(error),
     }
 }
 
 /// The function, and numbers drawn beside it.
-const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10), \
+const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12), \
     (select array_agg(nextval('reservation_number')) from generate_series(1, $11::integer))";
+
+/// The properties of which somebody was first on a row, as the function says.
+fn named(error: &dyn DatabaseError) -> BTreeSet<PropertyId> {
+    let detail = error.try_downcast_ref::<PgDatabaseError>();
+    let ids = detail.and_then(PgDatabaseError::detail).unwrap_or_default();
+    let ids = ids.split(',').filter_map(|id| id.parse().ok());
+    ids.map(PropertyId).collect()
+}
 
 fn column<'a, T, R>(rows: impl IntoIterator<Item = &'a R>, pick: impl Fn(&'a R) -> T) -> Vec<T>
 where

@@ -1,6 +1,7 @@
 //! SQL, one file per table family.
 
 pub(crate) mod account;
+pub(crate) mod ahead;
 pub(crate) mod apply;
 pub(crate) mod apply_row;
 pub(crate) mod archive;
