@@ -3,13 +3,17 @@
 -- As before, for a daemon that may decide on rows that it remembers instead of reading them: it says so, and then
 -- the clock must be where it thought it to be. It is told where the nights lie now, in their order, and of which
 -- properties somebody else changed rows. That rules, clock or a key are otherwise is told apart (KR002): it says
--- nothing of other rows. A key that is there already is no longer an error that breaks the connection.
+-- nothing of other rows. A key that is there already is no longer an error that breaks the connection. Guests of new
+-- reservations are rows.
 -- The functions of before stay for daemons of before.
+
+create type apply_guest as (
+    property_id bigint, reservation uuid, guest jsonb, room_guests jsonb, note text, remarks jsonb);
 
 create function ledger_apply(
     at_ timestamptz, rule_property bigint[], rule_version bigint[], receipts apply_receipt[],
     reservations apply_reservation[], stays apply_stay[], changes apply_change[], nights apply_night[],
-    entries apply_entry[], more jsonb, is_remembered boolean
+    entries apply_entry[], guests apply_guest[], more jsonb, is_remembered boolean
 ) returns tid[] language plpgsql as $$
 declare
     affected bigint;
@@ -55,10 +59,10 @@ begin
         get diagnostics affected = row_count;
         if affected <> cardinality(changes) then
             raise exception 'reservations changed' using errcode = 'KR001', detail = (
-                select string_agg(distinct k.property_id::text, ',') from unnest(changes) k
+                select coalesce(string_agg(distinct k.property_id::text, ','), '') from unnest(changes) k
                  where not exists (select from reservation r
                                     where r.property_id = k.property_id and r.reservation_id = k.id
-                                      and r.xmin = pg_current_xact_id()::xid));
+                                      and r.version = k.version_after and r.xmin = pg_current_xact_id()::xid));
         end if;
     end if;
 
@@ -76,6 +80,10 @@ begin
                                nightly, booked)
         select k.* from unnest(stays) k;
     end if;
+    if cardinality(guests) > 0 then
+        insert into reservation_guest (property_id, reservation_id, guest, room_guests, note, remarks)
+        select k.* from unnest(guests) k;
+    end if;
 
     if cardinality(nights) > 0 then
         -- A row that somebody has written since lies elsewhere; another that lies there now has another key.
@@ -91,7 +99,7 @@ begin
         select array_agg(place) into places from written;
         if cardinality(nights) is distinct from cardinality(places) then
             raise exception 'nights changed' using errcode = 'KR001', detail = (
-                select string_agg(distinct k.property_id::text, ',') from unnest(nights) k
+                select coalesce(string_agg(distinct k.property_id::text, ','), '') from unnest(nights) k
                  where not exists (select from night n
                                     where n.property_id = k.property_id and n.room_type_id = k.room_type
                                       and n.stay_date = k.stay_date

@@ -111,6 +111,11 @@ impl Ledger {
         self.inner.shop.memory.clear();
     }
 
+    /// How many batches rested on rows that were remembered.
+    pub fn remembered_batches(&self) -> u64 {
+        self.inner.shop.memory.relied_on()
+    }
+
     /// The settings it was opened with.
     pub fn settings(&self) -> &Settings {
         &self.inner.settings

@@ -15,6 +15,7 @@
 //! nothing was asked for a moment: the server may be another, or have been set back.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,7 +33,10 @@ use crate::store::read::{Keys, Sight};
 
 /// What is remembered.
 #[derive(Default)]
-pub(crate) struct Memory(Mutex<Rows>);
+pub(crate) struct Memory {
+    rows: Mutex<Rows>,
+    relied_on: AtomicU64,
+}
 
 impl Memory {
     /// All that the keys name, where all of it is remembered and rooms enough for the wishes are
@@ -118,6 +122,17 @@ impl Memory {
         }
     }
 
+    /// A batch was applied that rested on it.
+    pub fn was_relied_on(&self) {
+        metrics::counter!("ledger_batch_remembered_total").increment(1);
+        self.relied_on.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many were.
+    pub fn relied_on(&self) -> u64 {
+        self.relied_on.load(Ordering::Relaxed)
+    }
+
     /// Types of these keys that are asked for often enough to be read ahead.
     pub fn wanting(&self, keys: &Keys) -> Vec<(PropertyId, RoomTypeId)> {
         let now = Instant::now();
@@ -161,7 +176,7 @@ impl Memory {
 
     fn lock(&self) -> MutexGuard<'_, Rows> {
         // A panic leaves rows that are whole, or are out of date: then they are not applied.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,9 +6,10 @@
 //! or types of it ([`lane`]): an idle connection takes what is pending and whose lane has no batch
 //! in flight, in order of arrival, without a timer; a share of it where the other is idle too. A
 //! batch is two round trips: one unlocked read, the pure decision, one call that applies it to the
-//! very rows that were read or does nothing. When somebody was first, the batch is read again under
-//! locks and decided anew. No correctness rests on anything in this process: two daemons on one
-//! database are as right as one.
+//! very rows that were read or does nothing. Where all its rows are remembered ([`memory`]) it is
+//! the call alone. When somebody was first, the batch is read again under locks and decided anew.
+//! No correctness rests on anything in this process: two daemons on one database are as right as
+//! one.
 
 mod clock;
 pub(crate) mod contention;
@@ -22,6 +23,7 @@ pub(crate) mod numbers;
 mod proof;
 mod remembered;
 mod retry;
+mod round;
 mod rules;
 mod run;
 pub(crate) mod worker;

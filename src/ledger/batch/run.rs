@@ -1,25 +1,20 @@
-//! One batch: two round trips when nobody interferes, a locked second try when somebody does.
+//! One batch: a call on what is remembered, or a read and a call; a locked second try where
+//! somebody interferes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
 use sqlx::{Connection as _, PgConnection};
-use tokio::time::Instant;
 
-use super::keys::{self, RulesOf};
-use super::memory::Memory;
-use super::numbers::{Drawn, Numbers};
-use super::rules::KnownRules;
-use super::{clock, proof};
+use super::round::{Attempt, Known, Need, Rest, Round};
+use super::{keys, proof};
 use crate::command::{Answer, Asked, By, Command};
-use crate::decide;
-use crate::decide::changes::Changes;
-use crate::decide::draft::{Draft, NightKey, SeenRooms};
+use crate::decide::draft::SeenRooms;
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
-use crate::store::read::{Keys, Places, Sight};
-use crate::store::{apply, expiry, rate, read, room};
+use crate::store::read::Keys;
+use crate::store::{apply, expiry, read};
 
 /// How a try of a batch ended.
 pub(super) enum Tried {
@@ -33,54 +28,6 @@ pub(super) enum Tried {
     Unsure(Vec<Answer>, sqlx::Error),
 }
 
-/// What a try is made with.
-pub(super) struct Attempt<'a> {
-    pub rules: &'a KnownRules,
-    pub numbers: &'a Numbers,
-    pub memory: &'a Memory,
-    pub commands: &'a [&'a Asked],
-    /// Ask whether the commands have been carried out before.
-    pub relook: bool,
-}
-
-/// What the rounds of a try have learned.
-struct Known {
-    rules: RulesOf,
-    /// Dead holds that are let go first.
-    expiries: Option<Vec<Asked>>,
-    born: BTreeSet<NightKey>,
-}
-
-/// How a round of a try ended.
-enum Round<'a> {
-    Rests(Box<Rest<'a>>),
-    /// It must be read again with more.
-    Needs(Need),
-}
-
-/// What was decided on rows that were seen.
-struct Rest<'a> {
-    answers: Vec<Answer>,
-    changes: Changes,
-    places: Places,
-    /// Numbers in hand, and how many of them were used.
-    drawn: Drawn<'a>,
-    used: usize,
-    ahead: Vec<(PropertyId, RoomTypeId)>,
-}
-
-/// What a round needs.
-enum Need {
-    /// Rules of properties that have changed.
-    Rules(Vec<PropertyId>),
-    /// Nights that are not there.
-    Nights(BTreeSet<NightKey>),
-    /// Rooms that dead holds of properties may still take.
-    Rooms(BTreeSet<PropertyId>),
-    /// Locks of what came into sight while the others were waited for.
-    Locks,
-}
-
 /// Rounds of reading that one try may need: stale rules, nights to be born, dead holds.
 const ROUNDS_MAX: u32 = 6;
 
@@ -88,14 +35,21 @@ impl<'a> Attempt<'a> {
     /// Without locks: on what is remembered, or a read, a decision, a call.
     pub(super) async fn unlocked(&self, conn: &mut PgConnection) -> Result<Tried, LedgerError> {
         let mut known = self.begin(conn).await?;
-        if let Some(rest) = self.remembered(conn, &known).await? {
+        let mut keys = self.provable_keys(&known);
+        if let Some(keys) = &keys
+            && let Some(rest) = self.remembered(conn, &known, keys).await?
+        {
             match self.apply(conn, rest, true).await {
                 Tried::Short(properties) => self.memory.doubt(&properties),
-                tried => return Ok(tried),
+                tried => {
+                    self.memory.was_relied_on();
+                    return Ok(tried);
+                }
             }
         }
         for _ in 0..ROUNDS_MAX {
-            match self.decide(conn, &known, false).await? {
+            let keys = keys.take();
+            match self.decide(conn, &known, keys, false).await? {
                 Round::Rests(rest) if rest.changes.is_empty() => {
                     return Ok(Tried::Done(rest.answers, rest.ahead));
                 }
@@ -113,7 +67,7 @@ impl<'a> Attempt<'a> {
         let mut known = self.begin(conn).await?;
         for _ in 0..ROUNDS_MAX {
             let mut transaction = conn.begin().await.map_err(&doing)?;
-            let rest = match self.decide(&mut transaction, &known, true).await? {
+            let rest = match self.decide(&mut transaction, &known, None, true).await? {
                 Round::Rests(rest) => rest,
                 Round::Needs(more) => {
                     transaction.rollback().await.map_err(&doing)?;
@@ -140,29 +94,31 @@ impl<'a> Attempt<'a> {
         Ok(Tried::Short(BTreeSet::new()))
     }
 
+    /// The keys of a batch that may be decided on what is remembered.
+    fn provable_keys(&self, known: &Known) -> Option<Keys> {
+        let mut commands = self.commands.iter().copied();
+        let may_be = !self.relook && commands.all(proof::may_be_proven);
+        may_be.then(|| keys::of(self.all(known), &known.rules, &SeenRooms::new(), false))
+    }
+
     /// A decision on what is remembered, where all that it needs is, and where the call that
     /// applies it proves all that it rests on.
     async fn remembered(
         &self,
         conn: &mut PgConnection,
         known: &Known,
+        keys: &Keys,
     ) -> Result<Option<Box<Rest<'a>>>, LedgerError> {
-        if self.relook || !self.commands.iter().copied().all(proof::may_be_proven) {
-            return Ok(None);
-        }
-        let commands = self.commands.iter().copied();
-        let keys = keys::of(commands, &known.rules, &SeenRooms::new(), false);
         let drawn = self.numbers.draw(keys.numbers);
         if drawn.0.len() < keys.numbers {
             return Ok(None);
         }
-        let Some(sight) = self.memory.sight(&keys, &known.rules) else {
+        let Some(sight) = self.memory.sight(keys, &known.rules) else {
             return Ok(None);
         };
         let round = self.judge(conn, known, sight, drawn).await?;
         Ok(match round {
             Round::Rests(rest) if proof::proves(self.commands, &rest.answers, &rest.changes) => {
-                metrics::counter!("ledger_batch_remembered_total").increment(1);
                 Some(rest)
             }
             _ => None,
@@ -176,86 +132,6 @@ impl<'a> Attempt<'a> {
             expiries: None,
             born: BTreeSet::new(),
         })
-    }
-
-    /// Reads and decides once.
-    async fn decide(
-        &self,
-        conn: &mut PgConnection,
-        known: &Known,
-        locked: bool,
-    ) -> Result<Round<'a>, LedgerError> {
-        // Before the nights that they name: a change in between is noticed by their version.
-        let rooms = room::seen(conn, &keys::rooms(self.all(known))).await?;
-        let mut keys = keys::of(self.all(known), &known.rules, &rooms, self.relook);
-        keys.nights.extend(known.born.iter().copied());
-        let mut drawn = self.numbers.draw(keys.numbers);
-        keys.numbers -= drawn.0.len();
-        let Some(mut sight) = self.look(conn, &keys, locked).await? else {
-            return Ok(Round::Needs(Need::Locks));
-        };
-        let stale = stale(&sight, &known.rules);
-        if !stale.is_empty() {
-            return Ok(Round::Needs(Need::Rules(stale)));
-        }
-        if !locked {
-            // Those that were drawn under locks may be rolled back.
-            drawn.0.extend(sight.seen.numbers.drain(..));
-        }
-        sight.seen.rooms = rooms;
-        let mut round = self.judge(conn, known, sight, drawn).await?;
-        if let Round::Rests(rest) = &mut round {
-            rest.ahead = self.memory.wanting(&keys);
-        }
-        Ok(round)
-    }
-
-    /// Decides on what was seen.
-    async fn judge(
-        &self,
-        conn: &mut PgConnection,
-        known: &Known,
-        sight: Sight,
-        drawn: Drawn<'a>,
-    ) -> Result<Round<'a>, LedgerError> {
-        clock::check(sight.wall, self.all(known).any(makes_hold))?;
-        let dead = sight.with_dead_holds;
-        let mut seen = sight.seen;
-        self.read_rates(conn, &known.rules, &mut seen).await?;
-        seen.rules.clone_from(&known.rules);
-        seen.numbers = drawn.0.iter().copied().chain(seen.numbers).collect();
-        let in_hand = seen.numbers.len();
-        let mut draft = Draft::new(seen);
-        let mut answers = decide::all(&mut draft, self.all(known));
-        let missing = draft.missing();
-        let unborn: BTreeSet<NightKey> = missing.difference(&known.born).copied().collect();
-        if !unborn.is_empty() {
-            return Ok(Round::Needs(Need::Nights(unborn)));
-        }
-        if !draft.missing().is_empty() {
-            return Err(LedgerError::Unreadable(
-                "a night that cannot be born".to_owned(),
-            ));
-        }
-        let starved: BTreeSet<_> = draft.starved().intersection(&dead).copied().collect();
-        if known.expiries.is_none() && !starved.is_empty() {
-            return Ok(Round::Needs(Need::Rooms(starved)));
-        }
-        answers.drain(..known.expiries.as_ref().map_or(0, Vec::len));
-        Ok(Round::Rests(Box::new(Rest {
-            answers,
-            used: in_hand - draft.numbers_left(),
-            changes: draft.changes(),
-            places: sight.places,
-            drawn,
-            ahead: Vec::new(),
-        })))
-    }
-
-    /// The commands, behind those that let dead holds go first.
-    fn all<'b>(&'b self, known: &'b Known) -> impl Iterator<Item = &'b Asked> {
-        let expiries = known.expiries.iter().flatten();
-        expiries.chain(self.commands.iter().copied())
     }
 
     /// Applies what was decided, and draws numbers ahead where a commit comes anyway.
@@ -302,69 +178,6 @@ impl<'a> Attempt<'a> {
         }
         Ok(())
     }
-
-    /// One read; under locks a first read tells what to lock. `None` where the second sees more
-    /// than that: a reference that led nowhere may have a reservation by then, with nights, and
-    /// these would be written out of the order of the locks.
-    async fn look(
-        &self,
-        conn: &mut PgConnection,
-        keys: &Keys,
-        locked: bool,
-    ) -> Result<Option<Sight>, LedgerError> {
-        if !locked {
-            let asked = Instant::now();
-            let sight = read::read(conn, keys).await?;
-            self.memory.read(&sight, asked.elapsed());
-            return Ok(Some(sight));
-        }
-        // Wishes name all their nights: nothing is found by looking.
-        let held = if keys.reservations.is_empty() && keys.references.is_empty() {
-            keys.clone()
-        } else {
-            keys::of_sight(&read::read(conn, keys).await?.seen, keys)
-        };
-        read::lock(conn, &held).await?;
-        let sight = read::read(conn, keys).await?;
-        let seen = keys::of_sight(&sight.seen, keys);
-        let is_held =
-            seen.nights.is_subset(&held.nights) && seen.reservations.is_subset(&held.reservations);
-        Ok(is_held.then_some(sight))
-    }
-
-    async fn read_rates(
-        &self,
-        conn: &mut PgConnection,
-        rules: &RulesOf,
-        seen: &mut decide::draft::Seen,
-    ) -> Result<(), LedgerError> {
-        let ranges = keys::rate_ranges(self.commands.iter().copied(), rules);
-        if ranges.is_empty() {
-            return Ok(());
-        }
-        for range in &ranges {
-            seen.rates.entry(range.property).or_default();
-        }
-        for (property, row) in rate::load_ranges(conn, &ranges).await? {
-            seen.rates.entry(property).or_default().push(row);
-        }
-        Ok(())
-    }
-}
-
-/// Properties whose rules are not those of the read. One that is gone has no version: its commands
-/// find nothing.
-fn stale(sight: &Sight, rules: &RulesOf) -> Vec<PropertyId> {
-    let known = |id: &PropertyId| rules.get(id).map(|rules| rules.version);
-    let changed = sight
-        .versions
-        .iter()
-        .filter(|(id, version)| known(id) != Some(*version));
-    changed.map(|(id, _)| *id).collect()
-}
-
-fn makes_hold(asked: &Asked) -> bool {
-    matches!(&asked.command, Command::Request(wish) if wish.hold.is_some())
 }
 
 async fn expire_dead(

@@ -11,12 +11,14 @@ use sqlx::postgres::PgDatabaseError;
 use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
-use super::apply_row::{ChangeRow, EntryRow, NewRow, NightRow, Place, ReceiptRow, StayRow};
+use super::apply_row::{
+    ChangeRow, EntryRow, GuestRow, Guests, NewRow, NightRow, Place, ReceiptRow, StayRow,
+};
 use super::read::Places;
 use super::row::{ReferenceRow, RoomStayRow};
 use crate::decide::blocks::BlockChange;
 use crate::decide::changes::{Changed, Changes};
-use crate::decide::draft::{GuestChange, NightKey};
+use crate::decide::draft::NightKey;
 use crate::decide::state::Reservation;
 
 /// What became of a call.
@@ -57,6 +59,14 @@ pub(crate) async fn apply(
         .bind(column(&changes.changed, ChangeRow))
         .bind(column(&changes.nights, night))
         .bind(column(&changes.entries, EntryRow))
+        .bind(
+            changes
+                .guests
+                .iter()
+                .filter(|one| is_of_new(changes, one))
+                .map(GuestRow)
+                .collect::<Vec<_>>(),
+        )
         .bind(rarer(changes)?)
         .bind(draw)
         .bind(is_remembered);
@@ -79,8 +89,8 @@ pub(crate) async fn apply(
 }
 
 /// The function, and numbers drawn beside it.
-const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12), \
-    (select array_agg(nextval('reservation_number')) from generate_series(1, $11::integer))";
+const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $13), \
+    (select array_agg(nextval('reservation_number')) from generate_series(1, $12::integer))";
 
 /// The properties of which somebody was first on a row, as the function says.
 fn named(error: &dyn DatabaseError) -> BTreeSet<PropertyId> {
@@ -103,6 +113,13 @@ fn is_changed(new: &Reservation) -> bool {
     new.version > 1 || new.extensions > 0 || new.rooms.iter().any(|room| room.is_given_back)
 }
 
+/// Guests of a reservation that the same batch makes, in the plain way.
+fn is_of_new(changes: &Changes, (key, _): &Guests) -> bool {
+    let at = |new: &Reservation| (new.property, new.id);
+    let new = changes.new.binary_search_by_key(key, at);
+    new.is_ok_and(|new| !is_changed(&changes.new[new]))
+}
+
 /// What most batches have nothing of, as JSON; `None` where there is nothing at all.
 fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
     let reassigned = changes.changed.iter().filter(|one| may_be_reassigned(one));
@@ -110,7 +127,7 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
     let nothing = reassigned.is_empty()
         && changes.references.is_empty()
         && changes.blocks.is_empty()
-        && changes.guests.is_empty()
+        && changes.guests.iter().all(|one| is_of_new(changes, one))
         && changes.overbooked.is_empty()
         && changes.cured.is_empty()
         && !changes.new.iter().any(is_changed);
@@ -150,7 +167,8 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
         "stays": stays.collect::<Result<Vec<_>, _>>().map_err(encode)?,
         "references": references.collect::<Result<Vec<_>, _>>().map_err(encode)?,
         "blocks": changes.blocks.iter().map(blocked).collect::<Vec<_>>(),
-        "guests": changes.guests.iter().map(guest).collect::<Vec<_>>(),
+        "guests": changes.guests.iter().filter(|one| !is_of_new(changes, one))
+            .map(guest).collect::<Vec<_>>(),
         "overbooked": changes.overbooked.iter()
             .map(|(key, rooms)| on_night(changes, *key, *rooms)).collect::<Vec<_>>(),
         "cured": changes.cured.iter()
@@ -201,7 +219,7 @@ fn blocked((property, change): &(PropertyId, BlockChange)) -> Value {
     })
 }
 
-fn guest((key, change): &((PropertyId, keyrack_model::id::ReservationId), GuestChange)) -> Value {
+fn guest((key, change): &Guests) -> Value {
     json!({
         "property_id": key.0, "reservation_id": key.1, "guest": change.guest,
         "room_guests": change.room_guests, "note": change.note, "remarks": change.remarks,

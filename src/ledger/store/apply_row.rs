@@ -11,7 +11,7 @@ use sqlx::{Decode, Encode, Type};
 
 use crate::command::{Idempotency, Receipt};
 use crate::decide::changes::Changed;
-use crate::decide::draft::NightKey;
+use crate::decide::draft::{GuestChange, NightKey, ReservationKey};
 use crate::decide::entry::Entry;
 use crate::decide::state::{Reservation, RoomStay};
 
@@ -70,6 +70,7 @@ macro_rules! row_type {
 row_type!(ReceiptRow<'_>, "apply_receipt");
 row_type!(NewRow<'_>, "apply_reservation");
 row_type!(StayRow<'_>, "apply_stay");
+row_type!(GuestRow<'_>, "apply_guest");
 row_type!(ChangeRow<'_>, "apply_change");
 row_type!(NightRow<'_>, "apply_night");
 row_type!(EntryRow<'_>, "apply_entry");
@@ -140,6 +141,31 @@ impl Encode<'_, Postgres> for StayRow<'_> {
             .encode(ages.map(Json))?
             .encode(nightly.map(Json))?
             .encode(stay.booked.as_ref().map(Json))?;
+        row.finish();
+        Ok(IsNull::No)
+    }
+}
+
+/// Guests of a reservation.
+pub(super) type Guests = (ReservationKey, GuestChange);
+
+/// Guests of a new reservation.
+pub(super) struct GuestRow<'a>(pub &'a Guests);
+
+impl Encode<'_, Postgres> for GuestRow<'_> {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        let (key, change) = self.0;
+        let guest = match &change.guest {
+            Some(guest) => serde_json::to_value(guest)?,
+            None => serde_json::json!({}),
+        };
+        let mut row = PgRecordEncoder::new(buffer);
+        row.encode(key.0.0)?
+            .encode(key.1.0)?
+            .encode(Json(guest))?
+            .encode(change.room_guests.as_ref().map(Json))?
+            .encode(change.note.as_deref())?
+            .encode(change.remarks.as_ref().map(Json))?;
         row.finish();
         Ok(IsNull::No)
     }

@@ -8,6 +8,7 @@ mod facts;
 mod holds;
 mod hotel;
 mod locks;
+mod memory;
 mod overbooking;
 mod pending;
 mod races;
