@@ -158,6 +158,7 @@ pub fn nights(refusal: &Refusal) -> &[(RoomTypeId, StayDate)] {
         | Refusal::NotYetOpen(nights)
         | Refusal::Closed(nights)
         | Refusal::Restriction { nights, .. }
+        | Refusal::AllotmentExhausted(nights)
         | Refusal::SoldOut(nights) => nights,
         _ => &[],
     }
@@ -201,6 +202,11 @@ fn told(refusal: &Refusal) -> (Kind, String) {
         ),
         Refusal::Closed(_) => (Kind::Closed, "these nights are closed for sale".to_owned()),
         Refusal::Restriction { why, .. } => (Kind::Restriction, why.clone()),
+        Refusal::AllotmentExhausted(_) => (
+            Kind::AllotmentExhausted,
+            "the allotment has too few rooms left on these nights; force.allow may name allotment"
+                .to_owned(),
+        ),
         Refusal::SoldOut(_) => (
             Kind::SoldOut,
             "there are not enough rooms on these nights".to_owned(),
@@ -245,6 +251,7 @@ mod tests {
                 why: "three nights at least".into(),
                 nights: vec![],
             },
+            Refusal::AllotmentExhausted(vec![]),
             Refusal::SoldOut(vec![]),
         ];
         for refusal in refusals {

@@ -5,7 +5,7 @@
 //! the thing's version and the rules' version, and writes for the feed what channels may have to be
 //! told. A write that changes nothing does nothing.
 
-use keyrack_model::channel::{Account, AccountSettings, AccountState, ChannelMapping};
+use keyrack_model::channel::{Account, AccountSettings, AccountState, ChannelMapping, PoolMode};
 use keyrack_model::id::{AccountId, ConnectionId, PropertyId, RatePlanId, RoomTypeId};
 use keyrack_model::stay::{StayDate, StayRange};
 use serde::{Deserialize, Serialize};
@@ -173,6 +173,12 @@ pub struct MappingSetup {
     pub channel_room_code: String,
     /// The channel's code of the rate.
     pub channel_rate_code: Option<String>,
+    /// From which pool it sells; one for all mappings of a type.
+    #[serde(default)]
+    pub pool: PoolMode,
+    /// Code of the allotment, where the pool is not the shared one alone.
+    #[serde(default)]
+    pub allotment: Option<String>,
 }
 
 /// Creates or changes a property; says whether it is new.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use keyrack_model::ari::{AriKey, AriValues};
-use keyrack_model::channel::AccountState;
-use keyrack_model::id::{RatePlanId, RoomTypeId};
+use keyrack_model::channel::{AccountState, PoolMode};
+use keyrack_model::id::{AllotmentId, PropertyId, RatePlanId, RoomTypeId};
 use keyrack_model::inventory::NightBalance;
-use keyrack_model::stay::{Stay, StayDate, plus_days};
+use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days};
 use sqlx::PgConnection;
 
 use crate::decide::buffer::tell;
@@ -29,6 +29,7 @@ pub(crate) struct Sheet<'a> {
     compositions: HashMap<RoomTypeId, Vec<(RoomTypeId, i32)>>,
     plans: Plans,
     present: Present,
+    own: Own,
     rates: RateTable,
     mapped: BTreeSet<(RoomTypeId, Option<RatePlanId>)>,
 }
@@ -71,7 +72,10 @@ impl<'a> Sheet<'a> {
             })
             .collect();
         // The rooms last: the later they are read, the less has been sold since.
+        let own = Own::of(listing);
+        let left = own.left(conn, property, nights).await?;
         let present = night::present_of(conn, property, &plain, nights).await?;
+        let own = own.with(left, conn, property, nights).await?;
         let mut mapped = BTreeSet::new();
         for mapping in listing.mappings {
             mapped.insert((mapping.room_type, None));
@@ -86,6 +90,7 @@ impl<'a> Sheet<'a> {
             calendar,
             compositions,
             present,
+            own,
             mapped,
         }))
     }
@@ -152,7 +157,72 @@ impl<'a> Sheet<'a> {
         Some(Stock {
             free: least(NightBalance::free)?,
             usable: least(NightBalance::usable)?,
+            own: self.own.on(room_type, night),
         })
+    }
+}
+
+/// How an account sells the types that it does not sell from the shared pool alone, and what is
+/// left of its allotments.
+struct Own {
+    modes: HashMap<RoomTypeId, (PoolMode, AllotmentId)>,
+    left: Left,
+}
+
+type Left = HashMap<(AllotmentId, StayDate), i32>;
+
+impl Own {
+    fn of(listing: &Listing<'_>) -> Self {
+        let each = listing
+            .mappings
+            .iter()
+            .filter(|mapping| mapping.pool != PoolMode::Shared)
+            .filter_map(|mapping| Some((mapping.room_type, (mapping.pool, mapping.allotment?))));
+        Self {
+            modes: each.collect(),
+            left: Left::new(),
+        }
+    }
+
+    async fn left(
+        &self,
+        conn: &mut PgConnection,
+        property: PropertyId,
+        nights: StayRange,
+    ) -> Result<Left, LedgerError> {
+        if self.modes.is_empty() {
+            return Ok(Left::new());
+        }
+        let allotments: Vec<AllotmentId> = self.modes.values().map(|(_, id)| *id).collect();
+        let nights = store::allotment::nights(conn, property, &allotments, nights).await?;
+        let each = nights
+            .into_iter()
+            .map(|(allotment, night, counts)| ((allotment, night), counts.left()));
+        Ok(each.collect())
+    }
+
+    /// What was left before the rooms were read and is left after it: rooms that went from one pool
+    /// to the other meanwhile are not told twice.
+    async fn with(
+        mut self,
+        before: Left,
+        conn: &mut PgConnection,
+        property: PropertyId,
+        nights: StayRange,
+    ) -> Result<Self, LedgerError> {
+        let after = self.left(conn, property, nights).await?;
+        let each = after.into_iter().map(|(key, rooms)| {
+            let least = before.get(&key).copied().unwrap_or(0).min(rooms);
+            (key, least)
+        });
+        self.left = each.collect();
+        Ok(self)
+    }
+
+    fn on(&self, room_type: RoomTypeId, night: StayDate) -> Option<(PoolMode, i32)> {
+        let (mode, allotment) = *self.modes.get(&room_type)?;
+        let left = self.left.get(&(allotment, night)).copied().unwrap_or(0);
+        Some((mode, left))
     }
 }
 

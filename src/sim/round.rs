@@ -334,6 +334,8 @@ fn kind(command: &Command) -> &'static str {
         Command::Progress { .. } => "progress",
         Command::Expire { .. } => "expire",
         Command::SetNights { .. } => "set_nights",
+        Command::Agree(_) => "agree",
+        Command::ReleaseAllotment { .. } => "release_allotment",
         Command::SetBlocks { .. } => "set_blocks",
         Command::SetPhysical { .. } => "set_physical",
         Command::Review { .. } => "review",

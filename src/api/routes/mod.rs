@@ -2,11 +2,13 @@
 
 pub mod accounts;
 pub mod all_messages;
+pub mod allotments;
 pub mod availability;
 pub mod buffer_rules;
 pub mod channel_inbox;
 pub mod channels;
 pub mod day_sheet;
+pub mod groups;
 pub mod health;
 pub mod inventory;
 pub mod messages;

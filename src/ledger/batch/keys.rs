@@ -1,15 +1,16 @@
 //! What a batch of commands needs to see.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
 use keyrack_model::reservation::ReservationRevision;
-use keyrack_model::stay::{Stay, plus_days};
+use keyrack_model::stay::{Stay, StayDate, plus_days};
 
 use crate::command::{Asked, Command, WishedRoom};
+use crate::decide::allotting::AllotmentKey;
 use crate::decide::blocks::shifted;
-use crate::decide::draft::{NightKey, SeenRooms};
+use crate::decide::draft::{Night, NightKey, SeenRooms};
 use crate::decide::rules::Rules;
 use crate::store::rate::RateRange;
 use crate::store::read::Keys;
@@ -93,6 +94,16 @@ impl Keys {
                     self.nights(rules, change.room_type, change.nights);
                 }
             }
+            Command::Agree(agreement) => {
+                if let Some(nights) = agreement.nights {
+                    self.nights(rules, agreement.terms.room_type, nights);
+                }
+            }
+            Command::ReleaseAllotment { allotment, nights } => {
+                if let Some(known) = rules.pools.allotments.get(allotment) {
+                    self.nights(rules, known.room_type, *nights);
+                }
+            }
             // Named by what is known of their rooms.
             Command::SetBlocks { .. } => {}
             Command::Review { room_type, nights }
@@ -140,6 +151,23 @@ impl Keys {
             self.nights.extend(nights.nights().map(each));
         }
     }
+}
+
+/// Nights of allotments that lie on nights which were read, by the rules; none where no hotel of
+/// the batch has an allotment.
+pub(super) fn allotments(nights: &BTreeMap<NightKey, Night>, rules: &RulesOf) -> Vec<AllotmentKey> {
+    let mut keys = Vec::new();
+    let with_allotments = rules.values().filter(|r| !r.pools.allotments.is_empty());
+    for rules in with_allotments {
+        for (id, allotment) in &rules.pools.allotments {
+            let from = (rules.property, allotment.room_type, StayDate::MIN);
+            let until = (rules.property, allotment.room_type, StayDate::MAX);
+            let each = nights.range(from..=until);
+            keys.extend(each.map(|((property, _, night), _)| (*property, *id, *night)));
+        }
+    }
+    keys.sort_unstable();
+    keys
 }
 
 /// Physical rooms whose blocks are set.

@@ -17,7 +17,7 @@ use crate::decide::draft::{Draft, NightKey};
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
 use crate::store::read::{Keys, Places, Sight};
-use crate::store::{apply, expiry, rate, read, room};
+use crate::store::{allotment, apply, expiry, rate, read, room};
 
 /// How a try of a batch ended.
 pub(super) enum Tried {
@@ -167,6 +167,10 @@ impl Attempt<'_> {
         let dead = sight.with_dead_holds;
         let mut seen = sight.seen;
         self.read_rates(conn, &known.rules, &mut seen).await?;
+        let allotments = keys::allotments(&seen.nights, &known.rules);
+        if !allotments.is_empty() {
+            seen.allotments = allotment::seen(conn, &allotments, locked).await?;
+        }
         seen.rooms = rooms;
         seen.rules.clone_from(&known.rules);
         let fresh = std::mem::take(&mut seen.numbers);

@@ -10,11 +10,13 @@ use keyrack_model::reservation::{Guest, GuestName, RevisionKind, Status};
 use keyrack_model::stay::{StayDate, StayRange};
 use uuid::Uuid;
 
+use super::allotting::{AllotmentKey, Allotting, SeenAllotment};
 use super::blocks::{BlockChange, SeenRoom};
 use super::changes::{Changed, Changes};
+use super::drawn;
 use super::entry::{Entry, Move};
 use super::layer::RateTable;
-use super::revise::{Claim, TypeNight, difference, moves, pool_of};
+use super::revise::{TypeNight, move_claim};
 use super::rules::Rules;
 use super::state::Reservation;
 use crate::command::{Asked, By, Idempotency, Receipt};
@@ -72,6 +74,8 @@ pub struct Seen {
     pub rates: HashMap<PropertyId, RateTable>,
     /// The physical rooms whose blocks are set, by code.
     pub rooms: SeenRooms,
+    /// Nights of allotments, of the types and nights that were read.
+    pub allotments: BTreeMap<AllotmentKey, SeenAllotment>,
 }
 
 /// Physical rooms of properties, by code.
@@ -102,6 +106,7 @@ pub struct Draft {
     guests: BTreeMap<ReservationKey, GuestChange>,
     kept: Vec<(Idempotency, Receipt)>,
     pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
+    pub(super) allotting: Allotting,
     reviewed: BTreeSet<NightKey>,
     missing: BTreeSet<NightKey>,
     starved: BTreeSet<PropertyId>,
@@ -122,6 +127,7 @@ impl Draft {
             guests: BTreeMap::new(),
             kept: Vec::new(),
             blocks: BTreeMap::new(),
+            allotting: Allotting::default(),
             reviewed: BTreeSet::new(),
             missing: BTreeSet::new(),
             starved: BTreeSet::new(),
@@ -228,7 +234,19 @@ impl Draft {
         if after.status != Status::Held {
             after.unflag("expiry_failed");
         }
-        let moved = self.move_claim(before.as_ref(), &after);
+        let moved = if drawn::concerns(before.as_ref(), &after) {
+            if after.takes_rooms() {
+                drawn::settle(&after.rooms, &mut after.detail.drawn);
+            }
+            let (moved, gathered) = self.draw_moves(before.as_ref(), &after);
+            self.write_allotments(after.property, Some(after.id), gathered);
+            moved
+        } else {
+            move_claim(before.as_ref(), &after)
+        };
+        for m in &moved {
+            self.carry_out(after.property, m);
+        }
         let touched = moved.iter().map(|m| (m.room_type, m.nights)).collect();
         self.write(
             after.property,
@@ -240,28 +258,6 @@ impl Draft {
         self.reservations_before.entry(key).or_insert(before);
         self.seen.reservations.insert(key, after.clone());
         (after, touched)
-    }
-
-    /// The moves from one state of a reservation to another, carried out on the nights.
-    fn move_claim(&mut self, before: Option<&Reservation>, after: &Reservation) -> Vec<Move> {
-        let was = before.map(Claim::of).unwrap_or_default();
-        let is = Claim::of(after);
-        let pool_before = before.and_then(|b| pool_of(b.status));
-        let pool_after = pool_of(after.status);
-        let moved = match (pool_before, pool_after) {
-            (Some(from), Some(to)) if from != to => {
-                let mut moved = moves(&was.0, from, to);
-                moved.extend(moves(&difference(&was, &is), Pool::Free, to));
-                moved
-            }
-            (_, Some(pool)) => moves(&difference(&was, &is), Pool::Free, pool),
-            (Some(pool), None) => moves(&difference(&was, &is), Pool::Free, pool),
-            (None, None) => Vec::new(),
-        };
-        for m in &moved {
-            self.carry_out(after.property, m);
-        }
-        moved
     }
 
     /// Moves rooms on the nights.
@@ -346,6 +342,11 @@ impl Draft {
         }
     }
 
+    /// The command, and its line that is written next.
+    pub(super) fn next_line(&self) -> (Uuid, i32) {
+        (self.command_id, self.line)
+    }
+
     /// Puts a reference down.
     pub fn put_reference(
         &mut self,
@@ -409,9 +410,10 @@ impl Draft {
     }
 
     /// What must be applied.
-    pub fn changes(self) -> Changes {
+    pub fn changes(mut self) -> Changes {
         let mut changes = Changes {
             now: self.seen.now,
+            allotments: self.allotment_changes(),
             ..Changes::default()
         };
         changes.rules = self
@@ -425,6 +427,7 @@ impl Draft {
             let after = self.seen.nights[key];
             let rules = &self.seen.rules[&key.0];
             let has_case = changes.judge(*key, &before.balance, &after.balance, rules);
+            changes.allotments.moves_nights |= after.balance.allotted != before.balance.allotted;
             if has_case || after.balance != before.balance {
                 changes.nights.push((*key, before.version, after.balance));
             }
@@ -479,6 +482,7 @@ fn add(balance: &mut NightBalance, pool: Pool, rooms: i32) {
         Pool::Held => balance.held += rooms,
         Pool::Sold => balance.sold += rooms,
         Pool::OutOfOrder => balance.out_of_order += rooms,
+        Pool::Allotted => balance.allotted += rooms,
         // Rooms come from outside and from the limit: what leaves there arrives in the house.
         Pool::Outside => balance.physical -= rooms,
         Pool::Limit => balance.overbooking_limit -= rooms,

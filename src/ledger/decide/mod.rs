@@ -4,6 +4,8 @@
 //! [`draft::Draft`]. A command checks everything before it changes anything, so that a refusal
 //! leaves the draft as it was (but for the event that a payment must go back).
 
+pub mod allotment;
+pub mod allotting;
 pub mod blocks;
 pub mod buffer;
 pub mod buffer_rule;
@@ -14,6 +16,7 @@ mod cell_samples;
 pub mod changes;
 pub mod composed;
 pub mod draft;
+pub mod drawn;
 pub mod entry;
 pub mod hold;
 pub mod inexpressible;
@@ -110,6 +113,10 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
         }
         Command::SetNights { changes, dry_run } => {
             capacity::set_nights(draft, property, changes, *dry_run)
+        }
+        Command::Agree(agreement) => allotment::agree(draft, property, agreement),
+        Command::ReleaseAllotment { allotment, nights } => {
+            allotment::release(draft, property, *allotment, *nights)
         }
         Command::SetBlocks { room, blocks } => blocks::set_blocks(draft, property, room, blocks),
         Command::SetPhysical {

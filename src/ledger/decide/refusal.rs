@@ -46,6 +46,8 @@ pub enum Refusal {
         /// Nights concerned.
         nights: Vec<(RoomTypeId, StayDate)>,
     },
+    /// The allotment that this is sold from has too few rooms left on these nights.
+    AllotmentExhausted(Vec<(RoomTypeId, StayDate)>),
     /// No rooms on these nights.
     SoldOut(Vec<(RoomTypeId, StayDate)>),
     /// The hotel's own change of a channel's reservation needs `told_channel: true`.
@@ -67,6 +69,7 @@ impl Refusal {
             Self::NotYetOpen(_) => "not_yet_open",
             Self::Closed(_) => "closed",
             Self::Restriction { .. } => "restriction",
+            Self::AllotmentExhausted(_) => "allotment_exhausted",
             Self::SoldOut(_) => "sold_out",
         }
     }

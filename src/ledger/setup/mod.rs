@@ -1,6 +1,7 @@
 //! How the catalog is written: one transaction a verb, the property's row locked first.
 
 pub(crate) mod account;
+pub(crate) mod allotment;
 pub(crate) mod buffer_rules;
 pub(crate) mod check;
 pub(crate) mod horizon;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
+use super::apply_allotment;
 use super::apply_row::{ChangeRow, EntryRow, NewRow, NightRow, ReceiptRow, StayRow};
 use super::read::Places;
 use super::row::{ReferenceRow, RoomStayRow};
@@ -37,6 +38,9 @@ pub(crate) async fn apply(
     let draw = i32::try_from(draw).unwrap_or(i32::MAX);
     let plain = || changes.new.iter().filter(|new| !is_changed(new));
     let stays = plain().flat_map(|new| new.rooms.iter().map(move |room| StayRow(new, room)));
+    // Where allotted rooms change, all nights go with them.
+    let by_key = changes.allotments.moves_nights;
+    let nights = if by_key { &[][..] } else { &changes.nights };
     let night = |night| NightRow(night, places.get(&night.0).copied());
     let query = sqlx::query(CALL)
         .bind(Timestamp::from(changes.now))
@@ -46,7 +50,7 @@ pub(crate) async fn apply(
         .bind(plain().map(NewRow).collect::<Vec<_>>())
         .bind(stays.collect::<Vec<_>>())
         .bind(column(&changes.changed, ChangeRow))
-        .bind(column(&changes.nights, night))
+        .bind(column(nights, night))
         .bind(column(&changes.entries, EntryRow))
         .bind(rarer(changes)?)
         .bind(draw);
@@ -85,6 +89,7 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
     let nothing = reassigned.is_empty()
         && changes.references.is_empty()
         && changes.blocks.is_empty()
+        && changes.allotments.is_empty()
         && changes.guests.is_empty()
         && changes.overbooked.is_empty()
         && changes.cured.is_empty()
@@ -117,7 +122,7 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
                 version: *version,
             })
         });
-    Ok(Some(json!({
+    let mut more = json!({
         // By rows of their own.
         "changed": [],
         "reassigned": reassigned,
@@ -130,7 +135,11 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
             .map(|(key, rooms)| on_night(changes, *key, *rooms)).collect::<Vec<_>>(),
         "cured": changes.cured.iter()
             .map(|key| on_night(changes, *key, 0)).collect::<Vec<_>>(),
-    })))
+    });
+    if !changes.allotments.is_empty() {
+        more["allotments"] = apply_allotment::rows(changes);
+    }
+    Ok(Some(more))
 }
 
 /// Its rooms or their nights are others, or it has ended: who sleeps where is looked at.

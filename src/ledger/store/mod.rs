@@ -1,7 +1,9 @@
 //! SQL, one file per table family.
 
 pub(crate) mod account;
+pub(crate) mod allotment;
 pub(crate) mod apply;
+pub(crate) mod apply_allotment;
 pub(crate) mod apply_row;
 pub(crate) mod archive;
 pub(crate) mod assignment;
@@ -15,6 +17,7 @@ pub(crate) mod day;
 pub(crate) mod entry;
 pub(crate) mod expiry;
 pub(crate) mod folio;
+pub(crate) mod group;
 pub(crate) mod idempotency;
 pub(crate) mod kept_answer;
 pub(crate) mod key;

@@ -1,6 +1,7 @@
 //! The HTTP contract from outside, on a real Postgres.
 
 mod abuse;
+mod allotments;
 mod app;
 mod availability;
 mod channels;

@@ -1,6 +1,7 @@
 //! The ledger against a real Postgres: each verb, and races on one and on two handles.
 #![allow(clippy::unwrap_used)]
 
+mod allotments;
 mod archive;
 mod batches;
 mod checkpoints;
@@ -11,5 +12,6 @@ mod locks;
 mod overbooking;
 mod pending;
 mod races;
+mod releases;
 mod rules;
 mod sweeping;

@@ -185,6 +185,8 @@ fn kind(asked: &Asked) -> &'static str {
         Command::Modify(_) => "modify",
         Command::Progress { .. } => "progress",
         Command::Expire { .. } => "expire",
+        Command::Agree(_) => "agree",
+        Command::ReleaseAllotment { .. } => "release_allotment",
         Command::SetBlocks { .. } => "set_blocks",
         Command::SetNights { .. } => "set_nights",
         Command::SetPhysical { .. } => "set_physical",
