@@ -9,7 +9,7 @@ use keyrack_model::id::{AllotmentId, PropertyId, RoomTypeId};
 use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days};
 
 use crate::command::{Asked, By, Command, Forced, ShortNight};
-use crate::decide::allotment::{AgreedRooms, Owner};
+use crate::decide::allotment::{AgreedRooms, Allotment, Owner};
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
@@ -31,6 +31,21 @@ pub struct AllotmentRow {
     pub release: Release,
     /// Counts changes, from 1.
     pub version: i64,
+}
+
+impl From<AllotmentRow> for Allotment {
+    /// As rules know it; whether its group lets it go earlier is not said.
+    fn from(row: AllotmentRow) -> Self {
+        Self {
+            code: row.code,
+            owner: row.owner,
+            room_type: row.room_type,
+            release: row.release,
+            group_cut_off: None,
+            is_orphan: false,
+            version: row.version,
+        }
+    }
 }
 
 /// What is asked of an allotment: its nights from today on are those of the values, no others.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{By, Forced, ShortNight};
 use crate::decide::buffer_rule::BufferRule;
+use crate::decide::pool_rule::PoolRule;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
@@ -447,4 +448,24 @@ pub async fn buffer_rules(
 ) -> Result<Vec<BufferRule>, LedgerError> {
     let mut conn = connection::reader(ledger).await?;
     store::buffer_rule::list(&mut conn, property).await
+}
+
+/// Replaces the pool rules of a property.
+pub async fn put_pool_rules(
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    rules: &[PoolRule],
+) -> Result<Result<Vec<PoolRule>, Refusal>, LedgerError> {
+    setup::pool_rules::put(ledger, property, by, rules).await
+}
+
+/// The pool rules of a property, in order.
+pub async fn pool_rules(
+    ledger: &Ledger,
+    property: PropertyId,
+) -> Result<Vec<PoolRule>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let rules = store::pool_rule::list(&mut conn, property).await?;
+    Ok(rules.into_iter().map(|(_, rule)| rule).collect())
 }

@@ -40,6 +40,8 @@ internal_id!(
     AllotmentId,
     /// Guests who come together, under one name; unique over all properties.
     GroupId,
+    /// A rule that switches the pool of an account; unique over all properties.
+    PoolRuleId,
     /// An entry of the overbooking-resolution queue.
     CaseId,
     /// A raw message of a channel.

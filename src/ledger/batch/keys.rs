@@ -170,6 +170,16 @@ pub(super) fn allotments(nights: &BTreeMap<NightKey, Night>, rules: &RulesOf) ->
     keys
 }
 
+/// Nights that were read of hotels with rules that turn with what is free.
+pub(super) fn switched(nights: &BTreeMap<NightKey, Night>, rules: &RulesOf) -> Vec<NightKey> {
+    let has_switches = |id: &PropertyId| rules.get(id).is_some_and(|r| r.pools.has_switches());
+    if !rules.values().any(|rules| rules.pools.has_switches()) {
+        return Vec::new();
+    }
+    let keys = nights.keys().filter(|(id, ..)| has_switches(id));
+    keys.copied().collect()
+}
+
 /// Physical rooms whose blocks are set.
 pub(super) fn rooms<'a>(
     commands: impl IntoIterator<Item = &'a Asked>,

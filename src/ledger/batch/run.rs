@@ -17,7 +17,7 @@ use crate::decide::draft::{Draft, NightKey};
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
 use crate::store::read::{Keys, Places, Sight};
-use crate::store::{allotment, apply, expiry, rate, read, room};
+use crate::store::{allotment, apply, expiry, pool_rule, rate, read, room};
 
 /// How a try of a batch ended.
 pub(super) enum Tried {
@@ -170,6 +170,10 @@ impl Attempt<'_> {
         let allotments = keys::allotments(&seen.nights, &known.rules);
         if !allotments.is_empty() {
             seen.allotments = allotment::seen(conn, &allotments, locked).await?;
+        }
+        let switched = keys::switched(&seen.nights, &known.rules);
+        if !switched.is_empty() {
+            seen.switches = pool_rule::seen(conn, &switched).await?;
         }
         seen.rooms = rooms;
         seen.rules.clone_from(&known.rules);

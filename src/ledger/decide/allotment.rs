@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use keyrack_model::allotment::{AllotmentNight, Release, calendar_day};
 use keyrack_model::channel::PoolMode;
-use keyrack_model::id::{AccountId, AllotmentId, GroupId, PropertyId, RoomTypeId};
+use keyrack_model::id::{AccountId, AllotmentId, GroupId, PoolRuleId, PropertyId, RoomTypeId};
 use keyrack_model::inventory::Pool;
 use keyrack_model::stay::{StayDate, StayRange, Weekdays};
 
 use super::allotting::{Differences, Terms};
 use super::capacity::{check_plain, shifts, told};
 use super::draft::Draft;
+use super::pool_rule::PoolRule;
 use super::refusal::{Force, Refusal};
 use crate::command::{Answer, Forced, ShortNight};
 
@@ -21,6 +22,8 @@ pub struct Pools {
     pub allotments: BTreeMap<AllotmentId, Allotment>,
     /// How accounts sell the types that they do not sell from the shared pool alone.
     pub mapped: HashMap<(AccountId, RoomTypeId), (PoolMode, AllotmentId)>,
+    /// Rules that switch how they sell, in order: the last that binds says.
+    pub rules: Vec<(PoolRuleId, PoolRule)>,
 }
 
 /// An allotment as it is agreed.
@@ -61,6 +64,11 @@ pub enum Owner {
 }
 
 impl Pools {
+    /// Whether any rule turns with the number of free rooms.
+    pub fn has_switches(&self) -> bool {
+        self.rules.iter().any(|(_, rule)| rule.scarcity.is_some())
+    }
+
     /// The allotments from which a fact of an account takes rooms of a type, in order: that of its
     /// mapping first.
     pub fn of_account(&self, account: AccountId, room_type: RoomTypeId) -> Vec<AllotmentId> {

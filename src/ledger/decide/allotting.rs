@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyrack_model::allotment::{AllotmentNight, Release};
-use keyrack_model::id::{AllotmentId, PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::id::{AllotmentId, PoolRuleId, PropertyId, ReservationId, RoomTypeId};
 use keyrack_model::stay::{StayDate, StayRange, ranges};
 use uuid::Uuid;
 
 use super::allotment::Allotment;
-use super::draft::Draft;
+use super::draft::{Draft, NightKey};
+use super::pool_rule::{Switches, turned};
+use super::revise::TypeNight;
 
 /// A night of an allotment.
 pub type AllotmentKey = (PropertyId, AllotmentId, StayDate);
@@ -86,6 +88,8 @@ pub struct AllotmentChanges {
     pub entries: Vec<AllotmentEntry>,
     /// Terms.
     pub terms: Vec<Terms>,
+    /// Rules that begin or cease to hold on a night.
+    pub switches: Vec<(PropertyId, PoolRuleId, TypeNight, bool)>,
     /// The allotted rooms of a night of the house change: all nights go by their keys then.
     pub moves_nights: bool,
 }
@@ -96,6 +100,7 @@ impl AllotmentChanges {
         self.counts.is_empty()
             && self.entries.is_empty()
             && self.terms.is_empty()
+            && self.switches.is_empty()
             && !self.moves_nights
     }
 }
@@ -184,6 +189,30 @@ impl Draft {
         }
     }
 
+    /// Rules of scarcity that hold on the nights that were read.
+    pub fn switches(&self, property: PropertyId) -> Switches {
+        self.seen
+            .switches
+            .get(&property)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Turns the switches of a night by what is free on it; says whether any turned.
+    pub(super) fn turn(&self, key: NightKey, free: i32, changes: &mut AllotmentChanges) -> bool {
+        let (property, night) = (key.0, (key.1, key.2));
+        let pools = &self.seen.rules[&property].pools;
+        if pools.rules.is_empty() {
+            return false;
+        }
+        let turned = turned(pools, &self.switches(property), night, free);
+        let is_any = !turned.is_empty();
+        let turned = turned.into_iter();
+        let turned = turned.map(|(rule, is_on)| (property, rule, night, is_on));
+        changes.switches.extend(turned);
+        is_any
+    }
+
     /// What must be written of allotments.
     pub(super) fn allotment_changes(&mut self) -> AllotmentChanges {
         let Allotting {
@@ -199,6 +228,7 @@ impl Draft {
             counts: counts.collect(),
             entries,
             terms,
+            switches: Vec::new(),
             moves_nights: false,
         }
     }

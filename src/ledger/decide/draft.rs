@@ -16,6 +16,7 @@ use super::changes::{Changed, Changes};
 use super::drawn;
 use super::entry::{Entry, Move};
 use super::layer::RateTable;
+use super::pool_rule::Switches;
 use super::revise::{TypeNight, move_claim};
 use super::rules::Rules;
 use super::state::Reservation;
@@ -76,6 +77,8 @@ pub struct Seen {
     pub rooms: SeenRooms,
     /// Nights of allotments, of the types and nights that were read.
     pub allotments: BTreeMap<AllotmentKey, SeenAllotment>,
+    /// Rules of scarcity that hold on the nights that were read.
+    pub switches: HashMap<PropertyId, Switches>,
 }
 
 /// Physical rooms of properties, by code.
@@ -428,7 +431,8 @@ impl Draft {
             let rules = &self.seen.rules[&key.0];
             let has_case = changes.judge(*key, &before.balance, &after.balance, rules);
             changes.allotments.moves_nights |= after.balance.allotted != before.balance.allotted;
-            if has_case || after.balance != before.balance {
+            let turns = self.turn(*key, after.balance.free(), &mut changes.allotments);
+            if has_case || turns || after.balance != before.balance {
                 changes.nights.push((*key, before.version, after.balance));
             }
         }
@@ -439,7 +443,9 @@ impl Draft {
         {
             if let Some(night) = self.seen.nights.get(key) {
                 let rules = &self.seen.rules[&key.0];
-                if changes.judge(*key, &night.balance, &night.balance, rules) {
+                let judged = changes.judge(*key, &night.balance, &night.balance, rules);
+                let turns = self.turn(*key, night.balance.free(), &mut changes.allotments);
+                if judged || turns {
                     changes.nights.push((*key, night.version, night.balance));
                 }
             }

@@ -16,6 +16,7 @@ use super::allotment::Pools;
 use super::allotting::Differences;
 use super::draft::Draft;
 use super::entry::Move;
+use super::pool_rule::sells;
 use super::refusal::{Force, Refusal};
 use super::revise::{Claim, TypeNight, claim_moves, moves, pool_of};
 use super::state::{Reservation, RoomStay};
@@ -241,11 +242,17 @@ pub fn draw_wished(
     let rules = draft.rules(property);
     let account = wish.channel.as_ref().map(|(account, _)| *account);
     let may_pass = may_pass(wish.force.as_ref());
-    let source = |room: &RoomStay, _| {
+    let switches = draft.switches(property);
+    let source = |room: &RoomStay, night| {
         let index = usize::try_from(room.id.0 - 1).unwrap_or(usize::MAX);
         let named = wish.rooms.get(index).and_then(|wished| wished.allotment);
-        let sold = account.zip(room.room_type);
-        let sold = sold.and_then(|key| rules.pools.mapped.get(&key).copied());
+        let sold = account
+            .zip(room.room_type)
+            .and_then(|(account, room_type)| {
+                let night = (room_type, night);
+                let (mode, allotment, _) = sells(&rules.pools, &switches, account, night)?;
+                Some((mode, allotment))
+            });
         of_wish(named, sold, may_pass)
     };
     let mut drawn = Vec::new();

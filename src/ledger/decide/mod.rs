@@ -24,6 +24,7 @@ pub mod layer;
 pub mod modify;
 pub mod overbooking;
 pub mod pace;
+pub mod pool_rule;
 pub mod price;
 pub mod progress;
 pub mod record;

@@ -12,6 +12,7 @@ use crate::allotments::Put;
 use crate::catalog::{Derivation, RoomTypeSetup};
 use crate::catalog::{MappingSetup, PropertySetup, RatePlanSetup};
 use crate::decide::buffer_rule::{BufferKind, BufferRule};
+use crate::decide::pool_rule::PoolRule;
 use crate::decide::refusal::Refusal;
 use crate::groups::GroupSetup;
 
@@ -345,6 +346,23 @@ pub(crate) fn allotment(put: &Put) -> Result<(), Refusal> {
         "/force/reason",
         "a force needs a reason",
     );
+    faults.done()
+}
+
+/// Pool rules, but for the ids that they name.
+pub(crate) fn pool_rules(rules: &[PoolRule]) -> Result<(), Refusal> {
+    let mut faults = Faults::default();
+    for (i, rule) in rules.iter().enumerate() {
+        let at = |field: &str| format!("/{i}/{field}");
+        faults.unless(rule.weekdays.bits() != 0, &at("weekdays"), "at least one");
+        let Some(scarcity) = rule.scarcity else {
+            continue;
+        };
+        let fits = (0..=ROOMS_MAX).contains(&scarcity.at_most);
+        faults.unless(fits, &at("when_free"), "0 to 100000");
+        let is_above = scarcity.again_at > scarcity.at_most && scarcity.again_at <= ROOMS_MAX;
+        faults.unless(is_above, &at("until_free"), "more rooms than when_free");
+    }
     faults.done()
 }
 

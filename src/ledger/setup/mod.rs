@@ -5,6 +5,7 @@ pub(crate) mod allotment;
 pub(crate) mod buffer_rules;
 pub(crate) mod check;
 pub(crate) mod horizon;
+pub(crate) mod pool_rules;
 pub(crate) mod property;
 pub(crate) mod rate_plan;
 pub(crate) mod rates;

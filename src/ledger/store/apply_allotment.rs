@@ -43,7 +43,17 @@ pub(super) fn rows(changes: &Changes) -> Value {
             "cut_off": terms.release.cut_off,
         })
     });
+    let switches = allotments
+        .switches
+        .iter()
+        .map(|(property, rule, night, is_on)| {
+            json!({
+                "property_id": property, "rule_id": rule, "room_type_id": night.0,
+                "stay_date": night.1, "is_on": is_on,
+            })
+        });
     json!({
+        "switches": switches.collect::<Vec<_>>(),
         "nights": nights.collect::<Vec<_>>(), "counts": counts.collect::<Vec<_>>(),
         "entries": entries.collect::<Vec<_>>(), "terms": terms.collect::<Vec<_>>(),
     })

@@ -40,7 +40,8 @@ pub(crate) async fn dead_holds(
     Ok(rows.into_iter().map(dead).collect())
 }
 
-/// Dead holds of properties that drew from an allotment, of each its share at most.
+/// Dead holds of properties that drew from an allotment, or whose nights turn switches; of each its
+/// share at most.
 pub(crate) async fn drawn(
     conn: &mut PgConnection,
     shares: &BTreeMap<PropertyId, u32>,
@@ -53,7 +54,10 @@ pub(crate) async fn drawn(
           cross join lateral (
                 select r.reservation_id, r.hold_dead_at from reservation r
                  where r.property_id = k.property_id and r.status = 'held'
-                   and r.hold_dead_at <= (select ledger_now()) and r.detail ? 'drawn'
+                   and r.hold_dead_at <= (select ledger_now())
+                   and (r.detail ? 'drawn'
+                        or exists (select from pool_rule q where q.property_id = k.property_id
+                                                             and q.free_at_most is not null))
                    and r.flags @> '{expiry_failed}' is false
                  order by r.hold_dead_at limit k.share) h",
     )

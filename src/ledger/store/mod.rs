@@ -26,6 +26,7 @@ pub(crate) mod mapping;
 pub(crate) mod moves;
 pub(crate) mod night;
 pub(crate) mod overbooking;
+pub(crate) mod pool_rule;
 pub(crate) mod progress;
 pub(crate) mod property;
 pub(crate) mod rate;

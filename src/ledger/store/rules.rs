@@ -12,6 +12,7 @@ use keyrack_model::stay::StayDate;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
+use super::pool_rule;
 use crate::decide::allotment::{Allotment, Owner, Pools};
 use crate::decide::rules::{DerivedPlan, Policies, Rules, TypeRules};
 use crate::error::LedgerError;
@@ -35,6 +36,7 @@ struct PropertyRow {
     has_rates: bool,
     allotments: Option<Json<Vec<AllotmentRow>>>,
     mapped: Option<Json<Vec<(AccountId, RoomTypeId, String, AllotmentId)>>>,
+    has_pool_rules: bool,
 }
 
 #[derive(serde::Deserialize)]
@@ -107,14 +109,26 @@ pub(crate) async fn load(
                 (select jsonb_agg(distinct jsonb_build_array(m.account_id, m.room_type_id, m.pool,
                                                              m.allotment_id))
                    from mapping m
-                  where m.property_id = p.property_id and m.pool <> 'shared') as mapped
+                  where m.property_id = p.property_id and m.pool <> 'shared') as mapped,
+                exists (select from pool_rule q where q.property_id = p.property_id)
+                    as has_pool_rules
            from property p where p.property_id = any($1)",
     )
     .bind(properties.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(conn)
+    .fetch_all(&mut *conn)
     .await
     .map_err(LedgerError::while_doing("reading rules"))?;
-    rows.into_iter().map(PropertyRow::into_rules).collect()
+    let mut all = Vec::new();
+    for row in rows {
+        let has_pool_rules = row.has_pool_rules;
+        let mut rules = row.into_rules()?;
+        if has_pool_rules {
+            // Whoever changes them raises the version first: these are of it or of a later one.
+            rules.pools.rules = pool_rule::list(conn, rules.property).await?;
+        }
+        all.push(rules);
+    }
+    Ok(all)
 }
 
 impl PropertyRow {

@@ -11,6 +11,7 @@ mod hotel;
 mod locks;
 mod overbooking;
 mod pending;
+mod pool_rules;
 mod races;
 mod releases;
 mod rules;
