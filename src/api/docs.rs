@@ -127,6 +127,8 @@ pub fn routes() -> OpenApiRouter<ApiState> {
         .merge(routes::day_sheet::routes())
         .merge(routes::allotments::routes())
         .merge(routes::groups::routes())
+        .merge(routes::rooming_list::routes())
+        .merge(routes::pool_rules::routes())
         .merge(routes::buffer_rules::routes())
         .merge(routes::overbookings::routes())
         .merge(routes::channels::routes())
@@ -211,7 +213,7 @@ fn tags() -> Vec<Tag> {
         ("channels", "Connections, accounts, mappings, what was told"),
         (
             "pools",
-            "Allotments, groups, buffer rules, overbooking cases",
+            "Allotments, groups, pool rules, buffer rules, overbooking cases",
         ),
         ("events", "Webhooks and their deliveries"),
         ("running", "Health and metrics"),

@@ -143,6 +143,13 @@ pub fn refused_without_nights(refusal: Refusal) -> Problem {
             pointer: "/told_channel".to_owned(),
             message: "must be true: tell the channel first, it holds this reservation".to_owned(),
         }],
+        Refusal::Several(all) => all
+            .into_iter()
+            .map(|(index, refusal)| FieldError {
+                pointer: format!("/{index}"),
+                message: in_words(&refusal),
+            })
+            .collect(),
         _ => Vec::new(),
     };
     Problem {
@@ -160,12 +167,29 @@ pub fn nights(refusal: &Refusal) -> &[(RoomTypeId, StayDate)] {
         | Refusal::Restriction { nights, .. }
         | Refusal::AllotmentExhausted(nights)
         | Refusal::SoldOut(nights) => nights,
+        Refusal::Several(all) => all.first().map_or(&[], |(_, first)| nights(first)),
         _ => &[],
     }
 }
 
+/// A refusal in words, with its nights.
+pub fn in_words(refusal: &Refusal) -> String {
+    let (_, mut words) = told(refusal);
+    let mut nights = nights(refusal).iter().map(|(_, night)| night.to_string());
+    let first: Vec<String> = nights.by_ref().take(3).collect();
+    if !first.is_empty() {
+        let more = if nights.next().is_some() { " …" } else { "" };
+        words.push_str(&format!(": {}{more}", first.join(", ")));
+    }
+    words
+}
+
 fn told(refusal: &Refusal) -> (Kind, String) {
     match refusal {
+        Refusal::Several(all) => match all.first() {
+            Some((_, first)) => told(first),
+            None => (Kind::Invalid, "nothing is refused".to_owned()),
+        },
         Refusal::NotFound(what) => (Kind::NotFound, format!("there is no such {what}")),
         Refusal::Invalid(errors) => {
             let first = errors.first().map(|(at, why)| format!("{at}: {why}"));

@@ -70,6 +70,8 @@ pub struct Idempotency {
 pub enum Command {
     /// A wish: may be refused.
     Request(Box<Wish>),
+    /// Wishes that are carried out together, or none of them: a group's rooming list.
+    RequestAll(Vec<Wish>),
     /// A channel's fact: never refused for want of rooms, mapping, price or data.
     Record(Box<Fact>),
     /// A hold becomes a stay.

@@ -334,6 +334,7 @@ fn kind(command: &Command) -> &'static str {
         Command::Progress { .. } => "progress",
         Command::Expire { .. } => "expire",
         Command::SetNights { .. } => "set_nights",
+        Command::RequestAll(_) => "request_all",
         Command::Agree(_) => "agree",
         Command::ReleaseAllotment { .. } => "release_allotment",
         Command::SetBlocks { .. } => "set_blocks",

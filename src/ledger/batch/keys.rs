@@ -70,6 +70,15 @@ impl Keys {
                         .insert((property, *account, reference.clone()));
                 }
             }
+            Command::RequestAll(wishes) => {
+                for wish in wishes {
+                    self.numbers += 1;
+                    self.wished(rules, &wish.rooms);
+                    if relook {
+                        self.reservations.insert((property, wish.reservation));
+                    }
+                }
+            }
             Command::Record(fact) => {
                 self.numbers += 1;
                 let revision = &fact.revision;
@@ -200,10 +209,15 @@ pub(super) fn rate_ranges<'a>(
     rules: &RulesOf,
 ) -> Vec<RateRange> {
     let mut asked = BTreeSet::new();
+    let mut together: Vec<WishedRoom>;
     for one in commands {
         let rooms = match &one.command {
             Command::Request(wish) => wish.rooms.as_slice(),
             Command::Modify(change) => change.rooms.as_deref().unwrap_or_default(),
+            Command::RequestAll(wishes) => {
+                together = wishes.iter().flat_map(|wish| wish.rooms.clone()).collect();
+                together.as_slice()
+            }
             _ => &[],
         };
         let property = one.property;

@@ -71,7 +71,7 @@ pub struct Terms {
 }
 
 /// What is decided of allotments so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Allotting {
     /// Versions that were read of what was changed.
     before: BTreeMap<AllotmentKey, i64>,

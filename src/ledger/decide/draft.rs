@@ -98,7 +98,7 @@ pub struct GuestChange {
 }
 
 /// What is being drawn up.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Draft {
     /// What was seen, with the changes so far.
     pub(super) seen: Seen,
@@ -138,6 +138,15 @@ impl Draft {
             by: Arc::default(),
             line: 0,
         }
+    }
+
+    /// Takes everything back that was drawn up since; what was found wanting is still known.
+    pub fn go_back(&mut self, before: Self) {
+        let missing = std::mem::take(&mut self.missing);
+        let starved = std::mem::take(&mut self.starved);
+        *self = before;
+        self.missing.extend(missing);
+        self.starved.extend(starved);
     }
 
     /// Begins the lines of a command.

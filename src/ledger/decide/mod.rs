@@ -37,7 +37,9 @@ pub mod rules;
 pub mod sellable;
 pub mod state;
 
-use crate::command::{Answer, Asked, Command, Receipt};
+use keyrack_model::id::PropertyId;
+
+use crate::command::{Answer, Asked, Command, Receipt, Wish};
 use draft::Draft;
 use refusal::Refusal;
 
@@ -76,6 +78,7 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
     let property = asked.property;
     match &asked.command {
         Command::Request(wish) => request::request(draft, property, wish),
+        Command::RequestAll(wishes) => request_all(draft, property, wishes),
         Command::Record(fact) => record::record(draft, fact),
         Command::Confirm {
             reservation,
@@ -137,4 +140,22 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
             capacity::set_physical(draft, property, &change)
         }
     }
+}
+
+/// Wishes that are carried out together: each on what those before it made, or none of them.
+fn request_all(draft: &mut Draft, property: PropertyId, wishes: &[Wish]) -> Answer {
+    let before = draft.clone();
+    let mut nights = Vec::new();
+    let mut refused = Vec::new();
+    for (index, wish) in wishes.iter().enumerate() {
+        match request::request(draft, property, wish) {
+            Ok(receipt) => nights.extend(receipt.nights),
+            Err(refusal) => refused.push((index, refusal)),
+        }
+    }
+    if refused.is_empty() {
+        return Ok(capacity::told("confirmed", nights, Vec::new()));
+    }
+    draft.go_back(before);
+    Err(Refusal::Several(refused))
 }

@@ -50,6 +50,8 @@ pub enum Refusal {
     AllotmentExhausted(Vec<(RoomTypeId, StayDate)>),
     /// No rooms on these nights.
     SoldOut(Vec<(RoomTypeId, StayDate)>),
+    /// Of wishes that are carried out together these are refused: which, and why each.
+    Several(Vec<(usize, Refusal)>),
     /// The hotel's own change of a channel's reservation needs `told_channel: true`.
     NeedsToldChannel,
 }
@@ -71,6 +73,7 @@ impl Refusal {
             Self::Restriction { .. } => "restriction",
             Self::AllotmentExhausted(_) => "allotment_exhausted",
             Self::SoldOut(_) => "sold_out",
+            Self::Several(all) => all.first().map_or("invalid", |(_, first)| first.code()),
         }
     }
 

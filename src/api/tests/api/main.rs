@@ -6,6 +6,7 @@ mod app;
 mod availability;
 mod channels;
 mod document;
+mod groups;
 mod hostile;
 mod inventory;
 mod manners;

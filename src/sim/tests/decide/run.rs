@@ -185,6 +185,7 @@ fn kind(asked: &Asked) -> &'static str {
         Command::Modify(_) => "modify",
         Command::Progress { .. } => "progress",
         Command::Expire { .. } => "expire",
+        Command::RequestAll(_) => "request_all",
         Command::Agree(_) => "agree",
         Command::ReleaseAllotment { .. } => "release_allotment",
         Command::SetBlocks { .. } => "set_blocks",
