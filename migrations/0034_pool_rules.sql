@@ -39,7 +39,8 @@ create table pool_switch (
 );
 
 -- As before, and switches.
-create or replace function ledger_apply_allotments(allotments jsonb, at_ timestamptz) returns void language plpgsql as $$
+create or replace function ledger_apply_allotments(allotments jsonb, at_ timestamptz) returns void
+    language plpgsql as $$
 declare
     affected bigint;
 begin

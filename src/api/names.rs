@@ -8,10 +8,12 @@ use std::hash::Hash;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use keyrack_ledger::allotments::{self, AllotmentRow};
+use keyrack_ledger::decide::allotment::Owner;
 use keyrack_ledger::decide::state::Reservation;
 use keyrack_ledger::error::LedgerError;
 use keyrack_ledger::handle::Ledger;
-use keyrack_ledger::{allotments, catalog, groups};
+use keyrack_ledger::{catalog, groups};
 use keyrack_model::id::{
     AccountId, AllotmentId, Code, GroupId, PropertyId, RatePlanId, RoomTypeId,
 };
@@ -185,6 +187,16 @@ impl House {
     pub async fn account(&self, code: &str, pointer: &str) -> Result<AccountId, Problem> {
         let found = self.read_names().await?.accounts.id(code);
         found.ok_or_else(|| Problem::invalid(pointer, "no such account"))
+    }
+
+    /// The allotments of the group of a code that stands at `pointer` of the request.
+    pub async fn blocks(&self, code: &str, pointer: &str) -> Result<Vec<AllotmentRow>, Problem> {
+        let groups = groups::list(&self.ledger, self.id).await?;
+        let group = groups.into_iter().find(|one| one.code == code);
+        let group = group.ok_or_else(|| Problem::invalid(pointer, "no such group"))?;
+        let mut all = allotments::list(&self.ledger, self.id).await?;
+        all.retain(|one| one.owner == Owner::Group(group.id));
+        Ok(all)
     }
 
     /// Names for showing reservations. Removed accounts are never found, so it reads anew at most

@@ -52,7 +52,7 @@ pub async fn expire_due(
                 failed: Vec::new(),
             };
             if u64::from(swept.let_go) < asked {
-                // What drew from an allotment goes back there, and what turns switches: by commands.
+                // What drew from an allotment goes back there, and some turn switches: by commands.
                 let mut conn = connection::reader(ledger).await?;
                 let drawn = expiry::drawn(&mut conn, shares).await?;
                 drop(conn);

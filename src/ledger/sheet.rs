@@ -74,7 +74,7 @@ impl<'a> Sheet<'a> {
             })
             .collect();
         // The rooms last: the later they are read, the less has been sold since.
-        let own = Own::read(conn, listing, nights).await?;
+        let own = Own::read(conn, listing, &calendar, nights).await?;
         let present = night::present_of(conn, property, &plain, nights).await?;
         let own = own.settled(conn, property, nights).await?;
         let mut mapped = BTreeSet::new();
@@ -184,10 +184,11 @@ type Left = HashMap<(AllotmentId, StayDate), i32>;
 
 impl Own {
     /// What its mappings and rules say; an account that is mapped to the shared pool alone, at a
-    /// hotel without pool rules, asks one thing.
+    /// hotel without pool rules, asks nothing.
     async fn read(
         conn: &mut PgConnection,
         listing: &Listing<'_>,
+        calendar: &Calendar,
         nights: StayRange,
     ) -> Result<Self, LedgerError> {
         let (property, account) = (listing.account.property, listing.account.id);
@@ -196,7 +197,10 @@ impl Own {
             switches: Switches::new(),
             left: Left::new(),
         };
-        let mut rules = store::pool_rule::list(conn, property).await?;
+        let mut rules = match calendar.has_pool_rules {
+            true => store::pool_rule::list(conn, property).await?,
+            false => Vec::new(),
+        };
         rules.retain(|(_, rule)| rule.account == account);
         for mapping in listing.mappings {
             let pool = mapping

@@ -13,11 +13,10 @@ use uuid::Uuid;
 use super::allotting::{AllotmentKey, Allotting, SeenAllotment};
 use super::blocks::{BlockChange, SeenRoom};
 use super::changes::{Changed, Changes};
-use super::drawn;
 use super::entry::{Entry, Move};
 use super::layer::RateTable;
 use super::pool_rule::Switches;
-use super::revise::{TypeNight, move_claim};
+use super::revise::TypeNight;
 use super::rules::Rules;
 use super::state::Reservation;
 use crate::command::{Asked, By, Idempotency, Receipt};
@@ -246,16 +245,7 @@ impl Draft {
         if after.status != Status::Held {
             after.unflag("expiry_failed");
         }
-        let moved = if drawn::concerns(before.as_ref(), &after) {
-            if after.takes_rooms() {
-                drawn::settle(&after.rooms, &mut after.detail.drawn);
-            }
-            let (moved, gathered) = self.draw_moves(before.as_ref(), &after);
-            self.write_allotments(after.property, Some(after.id), gathered);
-            moved
-        } else {
-            move_claim(before.as_ref(), &after)
-        };
+        let moved = self.moves_of(before.as_ref(), &mut after);
         for m in &moved {
             self.carry_out(after.property, m);
         }

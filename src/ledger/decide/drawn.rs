@@ -18,7 +18,7 @@ use super::draft::Draft;
 use super::entry::Move;
 use super::pool_rule::sells;
 use super::refusal::{Force, Refusal};
-use super::revise::{Claim, TypeNight, claim_moves, moves, pool_of};
+use super::revise::{Claim, TypeNight, claim_moves, move_claim, moves, pool_of};
 use super::state::{Reservation, RoomStay};
 use crate::command::{Forced, Wish};
 
@@ -285,14 +285,32 @@ pub fn shared(
 }
 
 /// Whether a change of a reservation concerns allotments at all.
-pub(super) fn concerns(before: Option<&Reservation>, after: &Reservation) -> bool {
+fn concerns(before: Option<&Reservation>, after: &Reservation) -> bool {
     before.is_some_and(|b| !b.detail.drawn.is_empty()) || !after.detail.drawn.is_empty()
 }
 
 impl Draft {
+    /// The moves from one state of a reservation to another, with what is written of allotments;
+    /// what its rooms no longer take of these is let go.
+    pub(super) fn moves_of(
+        &mut self,
+        before: Option<&Reservation>,
+        after: &mut Reservation,
+    ) -> Vec<Move> {
+        if !concerns(before, after) {
+            return move_claim(before, after);
+        }
+        if after.takes_rooms() {
+            settle(&after.rooms, &mut after.detail.drawn);
+        }
+        let (moved, gathered) = self.draw_moves(before, after);
+        self.write_allotments(after.property, Some(after.id), gathered);
+        moved
+    }
+
     /// The moves from one state of a reservation that draws to another; counts what its allotments
     /// lose and get back.
-    pub(super) fn draw_moves(
+    fn draw_moves(
         &mut self,
         before: Option<&Reservation>,
         after: &Reservation,

@@ -16,7 +16,9 @@ use crate::handle::Ledger;
 use crate::setup::check::{self, Faults};
 use crate::store::account::{self as store, Listing};
 use crate::store::rate_change::{self, Touched};
-use crate::store::{allotment, connection, constraint, mapping, property, rate_plan, room_type};
+use crate::store::{
+    allotment, connection, constraint, mapping, pool_rule, property, rate_plan, room_type,
+};
 
 /// What is asked of an account.
 pub(crate) struct Put<'a> {
@@ -200,6 +202,7 @@ pub(crate) async fn remove(ledger: &Ledger, id: AccountId, by: &By) -> Result<()
     };
     let property = known.account.property;
     mapping::delete(&mut tx, property, id).await?;
+    pool_rule::delete_of(&mut tx, property, id).await?;
     store::remove(&mut tx, id).await?;
     rate_change::raise_rules(&mut tx, property).await?;
     rate_change::note(&mut tx, property, by, &[touched]).await?;

@@ -76,6 +76,21 @@ pub(crate) async fn delete(
     Ok(())
 }
 
+/// Takes the rules of an account away.
+pub(crate) async fn delete_of(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    account: AccountId,
+) -> Result<(), LedgerError> {
+    sqlx::query("delete from pool_rule where property_id = $1 and account_id = $2")
+        .bind(property.0)
+        .bind(account.0)
+        .execute(conn)
+        .await
+        .map_err(LedgerError::while_doing("taking pool rules away"))?;
+    Ok(())
+}
+
 /// Gives a rule that stays another place.
 pub(crate) async fn place(
     conn: &mut PgConnection,

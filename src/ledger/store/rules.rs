@@ -35,9 +35,12 @@ struct PropertyRow {
     plans: Option<Json<Vec<PlanRow>>>,
     has_rates: bool,
     allotments: Option<Json<Vec<AllotmentRow>>>,
-    mapped: Option<Json<Vec<(AccountId, RoomTypeId, String, AllotmentId)>>>,
+    mapped: Option<Json<Vec<MappedRow>>>,
     has_pool_rules: bool,
 }
+
+/// Whose, of which type, how, from which allotment.
+type MappedRow = (AccountId, RoomTypeId, String, AllotmentId);
 
 #[derive(serde::Deserialize)]
 struct AllotmentRow {
@@ -163,7 +166,7 @@ impl PropertyRow {
 
 fn pools(
     allotments: Option<Json<Vec<AllotmentRow>>>,
-    mapped: Option<Json<Vec<(AccountId, RoomTypeId, String, AllotmentId)>>>,
+    mapped: Option<Json<Vec<MappedRow>>>,
 ) -> Result<Pools, LedgerError> {
     let mut pools = Pools::default();
     for row in allotments.map(|Json(rows)| rows).unwrap_or_default() {

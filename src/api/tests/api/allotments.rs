@@ -89,6 +89,25 @@ async fn a_block_is_agreed_sold_from_and_reported_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reservation_of_a_group_is_drawn_from_its_block() {
+    let app = with_group().await;
+    app.put(&format!("{HOTEL}/allotments/block"), block(3))
+        .await;
+    let reservations = format!("{HOTEL}/reservations");
+    let mut body = from_block("block", 1);
+    body["group"] = json!("wedding");
+    body["rooms"][0]["allotment"] = Value::Null;
+    let made = app.post(&reservations, body.clone()).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    assert_eq!(made.json()["rooms"][0]["drawn"][0]["allotment"], "block");
+    body["rooms"][0]["room_type"] = json!("DBL");
+    let refused = app.post(&reservations, body.clone()).await;
+    assert_eq!(refused.pointer(), "/rooms/0/room_type");
+    body["group"] = json!("nobody");
+    assert_eq!(app.post(&reservations, body).await.pointer(), "/group");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn refusals_name_their_nights_and_what_would_be_forced() {
     let app = with_group().await;
     let path = format!("{HOTEL}/allotments/block");

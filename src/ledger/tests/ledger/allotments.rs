@@ -1,7 +1,6 @@
 //! Rooms kept by agreement: who takes them, where they go back to, and that every number of them is
 //! proved.
 
-use futures_util::future::join_all;
 use keyrack_ledger::allotments::{self, AllotmentChange, Put};
 use keyrack_ledger::command::{
     Answer, By, Command, Forced, HoldEnd, Modification, Progress, Wish, WishedRoom,
@@ -18,7 +17,7 @@ use keyrack_model::reservation::{RevisionKind, Source};
 use keyrack_model::stay::{Weekdays, plus_days};
 use uuid::Uuid;
 
-use super::hotel::{FIRST, Hotel, ask, report, reservation, stay, wished};
+use super::hotel::{FIRST, Hotel, report, reservation, stay, wished};
 
 /// What is asked of the allotment `tour`: so many doubles on so many nights from the first.
 pub fn agreement(hotel: &Hotel, nights: i32, rooms: i32) -> Put {
@@ -68,7 +67,7 @@ pub async fn counts(hotel: &Hotel, allotment: AllotmentId, offset: i32) -> (i32,
 }
 
 /// Allotted, held and sold, free.
-async fn rooms(hotel: &Hotel, offset: i32) -> (i32, i32, i32) {
+pub async fn rooms(hotel: &Hotel, offset: i32) -> (i32, i32, i32) {
     let night = hotel.night(offset).await;
     (night.allotted, night.held + night.sold, night.free())
 }
@@ -96,7 +95,7 @@ async fn live_on(hotel: &Hotel, pool: PoolMode) {
 }
 
 /// A wish of so many rooms: from an allotment that it names, or for an account.
-fn wish(hotel: &Hotel, nights: i32, rooms: i32, change: impl FnOnce(&mut Wish)) -> Command {
+pub fn wish(hotel: &Hotel, nights: i32, rooms: i32, change: impl FnOnce(&mut Wish)) -> Command {
     let room = WishedRoom {
         quantity: rooms,
         ..wished(hotel.double, stay(0, nights))
@@ -118,7 +117,7 @@ fn wish(hotel: &Hotel, nights: i32, rooms: i32, change: impl FnOnce(&mut Wish)) 
     Command::Request(Box::new(wish))
 }
 
-async fn from(hotel: &Hotel, allotment: AllotmentId, nights: i32, rooms: i32) -> Answer {
+pub async fn from(hotel: &Hotel, allotment: AllotmentId, nights: i32, rooms: i32) -> Answer {
     let named = wish(hotel, nights, rooms, |w| {
         w.rooms[0].allotment = Some(allotment);
     });
@@ -459,75 +458,5 @@ async fn early_departure_gives_back_and_its_undo_takes_again() {
     proven(&hotel).await;
     hotel.ask(step(Progress::Undo)).await.expect("undone");
     assert_eq!(counts(&hotel, tour, 2).await, (1, 1, 0, 0));
-    proven(&hotel).await;
-}
-
-#[tokio::test]
-async fn r13_facts_and_wishes_of_two_daemons_never_draw_a_room_twice() {
-    let hotel = Hotel::of(20).await;
-    let tour = agreed(&hotel, 2, 5).await;
-    let second = hotel.second_daemon().await;
-    let mut all = Vec::new();
-    for turn in 0..30 {
-        let ledger = if turn % 2 == 0 {
-            &hotel.ledger
-        } else {
-            &second
-        };
-        let command = wish(&hotel, 2, 1, |w| w.rooms[0].allotment = Some(tour));
-        all.push(ask(ledger, hotel.property, command));
-    }
-    let answers = join_all(all).await;
-    let made = answers.iter().filter(|answer| matches!(answer, Ok(Ok(_))));
-    assert_eq!(made.count(), 5);
-    let exhausted = answers
-        .iter()
-        .filter(|answer| matches!(answer, Ok(Err(Refusal::AllotmentExhausted(_)))));
-    assert_eq!(exhausted.count(), 25);
-    assert_eq!(counts(&hotel, tour, 0).await, (5, 5, 0, 0));
-    assert_eq!(rooms(&hotel, 0).await, (0, 5, 15));
-    proven(&hotel).await;
-}
-
-#[tokio::test]
-async fn verify_finds_what_an_allotment_cannot_prove() {
-    let hotel = Hotel::of(3).await;
-    let tour = agreed(&hotel, 1, 2).await;
-    reservation(from(&hotel, tour, 1, 1).await);
-    proven(&hotel).await;
-    for (spoil, mend, says) in [
-        (
-            "update allotment_night set taken = 0",
-            "update allotment_night set taken = 1",
-            "reservations drew 1, it says 0",
-        ),
-        (
-            "update allotment_night set agreed = 3",
-            "update allotment_night set agreed = 2",
-            "its lines say 2 agreed",
-        ),
-        (
-            "update night set allotted = 0",
-            "update night set allotted = 1",
-            "entries say 1, the night 0",
-        ),
-    ] {
-        sqlx::query(spoil)
-            .execute(&hotel.pool)
-            .await
-            .expect("spoilt");
-        let found = verify(&hotel.ledger, None, Extent::Whole).await;
-        let found = found.expect("verified").differences;
-        assert!(
-            found
-                .iter()
-                .any(|difference| difference.what.contains(says)),
-            "{spoil}: {found:?}"
-        );
-        sqlx::query(mend)
-            .execute(&hotel.pool)
-            .await
-            .expect("mended");
-    }
     proven(&hotel).await;
 }

@@ -1,6 +1,7 @@
 //! The ledger against a real Postgres: each verb, and races on one and on two handles.
 #![allow(clippy::unwrap_used)]
 
+mod allotment_proof;
 mod allotments;
 mod archive;
 mod batches;
