@@ -1,6 +1,8 @@
 //! The ledger against a real Postgres: each verb, and races on one and on two handles.
 #![allow(clippy::unwrap_used)]
 
+mod allotment_chance;
+mod allotment_paper;
 mod allotment_proof;
 mod allotments;
 mod archive;
