@@ -125,6 +125,10 @@ pub fn routes() -> OpenApiRouter<ApiState> {
         .merge(routes::availability::routes())
         .merge(routes::reservations::routes())
         .merge(routes::day_sheet::routes())
+        .merge(routes::allotments::routes())
+        .merge(routes::groups::routes())
+        .merge(routes::rooming_list::routes())
+        .merge(routes::pool_rules::routes())
         .merge(routes::buffer_rules::routes())
         .merge(routes::overbookings::routes())
         .merge(routes::channels::routes())
@@ -207,7 +211,10 @@ fn tags() -> Vec<Tag> {
         ),
         ("reservations", "Made, read, confirmed, changed, given back"),
         ("channels", "Connections, accounts, mappings, what was told"),
-        ("pools", "Buffer rules, overbooking cases"),
+        (
+            "pools",
+            "Allotments, groups, pool rules, buffer rules, overbooking cases",
+        ),
         ("events", "Webhooks and their deliveries"),
         ("running", "Health and metrics"),
     ];

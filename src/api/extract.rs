@@ -311,11 +311,13 @@ fn is_plain_code(text: &str) -> bool {
 }
 
 /// Parameters of paths that are codes.
-const CODES: [&str; 6] = [
+const CODES: [&str; 8] = [
     "room_type",
     "room",
     "rate_plan",
     "account",
+    "allotment",
+    "group",
     "connection",
     "webhook",
 ];

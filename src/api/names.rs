@@ -8,11 +8,15 @@ use std::hash::Hash;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use keyrack_ledger::catalog;
+use keyrack_ledger::allotments::{self, AllotmentRow};
+use keyrack_ledger::decide::allotment::Owner;
 use keyrack_ledger::decide::state::Reservation;
 use keyrack_ledger::error::LedgerError;
 use keyrack_ledger::handle::Ledger;
-use keyrack_model::id::{AccountId, Code, PropertyId, RatePlanId, RoomTypeId};
+use keyrack_ledger::{catalog, groups};
+use keyrack_model::id::{
+    AccountId, AllotmentId, Code, GroupId, PropertyId, RatePlanId, RoomTypeId,
+};
 use tokio::time::Instant;
 
 use crate::problem::Problem;
@@ -42,6 +46,10 @@ pub struct Names {
     pub rate_plans: Pairs<RatePlanId>,
     /// Of accounts.
     pub accounts: Pairs<AccountId>,
+    /// Of allotments.
+    pub allotments: Pairs<AllotmentId>,
+    /// Of groups.
+    pub groups: Pairs<GroupId>,
     read_at: Option<Instant>,
 }
 
@@ -134,7 +142,11 @@ impl House {
         let room_types = catalog::room_types(&self.ledger, self.id).await?;
         let rate_plans = catalog::rate_plans(&self.ledger, self.id).await?;
         let accounts = catalog::accounts(&self.ledger, self.id).await?;
+        let allotments = allotments::list(&self.ledger, self.id).await?;
+        let groups = groups::list(&self.ledger, self.id).await?;
         let names = Arc::new(Names {
+            allotments: Pairs::of(allotments.into_iter().map(|one| (one.id, one.code))),
+            groups: Pairs::of(groups.into_iter().map(|one| (one.id, one.code))),
             room_types: Pairs::of(room_types.into_iter().map(|one| (one.id, one.code))),
             rate_plans: Pairs::of(rate_plans.into_iter().map(|one| (one.id, one.code))),
             accounts: Pairs::of(
@@ -177,6 +189,16 @@ impl House {
         found.ok_or_else(|| Problem::invalid(pointer, "no such account"))
     }
 
+    /// The allotments of the group of a code that stands at `pointer` of the request.
+    pub async fn blocks(&self, code: &str, pointer: &str) -> Result<Vec<AllotmentRow>, Problem> {
+        let groups = groups::list(&self.ledger, self.id).await?;
+        let group = groups.into_iter().find(|one| one.code == code);
+        let group = group.ok_or_else(|| Problem::invalid(pointer, "no such group"))?;
+        let mut all = allotments::list(&self.ledger, self.id).await?;
+        all.retain(|one| one.owner == Owner::Group(group.id));
+        Ok(all)
+    }
+
     /// Names for showing reservations. Removed accounts are never found, so it reads anew at most
     /// once a second.
     pub async fn names_of(&self, shown: &[&Reservation]) -> Result<Arc<Names>, LedgerError> {
@@ -195,6 +217,11 @@ impl Names {
     fn cover(&self, reservation: &Reservation) -> bool {
         let account = reservation.account;
         account.is_none_or(|id| self.accounts.code(id).is_some())
+            && reservation
+                .detail
+                .drawn
+                .iter()
+                .all(|drawn| self.allotments.code(drawn.allotment).is_some())
             && reservation.rooms.iter().all(|room| {
                 let booked = room.booked.as_ref().and_then(|booked| booked.room_type);
                 let known = |id| self.room_types.code(id).is_some();

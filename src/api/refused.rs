@@ -143,6 +143,13 @@ pub fn refused_without_nights(refusal: Refusal) -> Problem {
             pointer: "/told_channel".to_owned(),
             message: "must be true: tell the channel first, it holds this reservation".to_owned(),
         }],
+        Refusal::Several(all) => all
+            .into_iter()
+            .map(|(index, refusal)| FieldError {
+                pointer: format!("/{index}"),
+                message: in_words(&refusal),
+            })
+            .collect(),
         _ => Vec::new(),
     };
     Problem {
@@ -158,13 +165,31 @@ pub fn nights(refusal: &Refusal) -> &[(RoomTypeId, StayDate)] {
         | Refusal::NotYetOpen(nights)
         | Refusal::Closed(nights)
         | Refusal::Restriction { nights, .. }
+        | Refusal::AllotmentExhausted(nights)
         | Refusal::SoldOut(nights) => nights,
+        Refusal::Several(all) => all.first().map_or(&[], |(_, first)| nights(first)),
         _ => &[],
     }
 }
 
+/// A refusal in words, with its nights.
+pub fn in_words(refusal: &Refusal) -> String {
+    let (_, mut words) = told(refusal);
+    let mut nights = nights(refusal).iter().map(|(_, night)| night.to_string());
+    let first: Vec<String> = nights.by_ref().take(3).collect();
+    if !first.is_empty() {
+        let more = if nights.next().is_some() { " …" } else { "" };
+        words.push_str(&format!(": {}{more}", first.join(", ")));
+    }
+    words
+}
+
 fn told(refusal: &Refusal) -> (Kind, String) {
     match refusal {
+        Refusal::Several(all) => match all.first() {
+            Some((_, first)) => told(first),
+            None => (Kind::Invalid, "nothing is refused".to_owned()),
+        },
         Refusal::NotFound(what) => (Kind::NotFound, format!("there is no such {what}")),
         Refusal::Invalid(errors) => {
             let first = errors.first().map(|(at, why)| format!("{at}: {why}"));
@@ -201,6 +226,11 @@ fn told(refusal: &Refusal) -> (Kind, String) {
         ),
         Refusal::Closed(_) => (Kind::Closed, "these nights are closed for sale".to_owned()),
         Refusal::Restriction { why, .. } => (Kind::Restriction, why.clone()),
+        Refusal::AllotmentExhausted(_) => (
+            Kind::AllotmentExhausted,
+            "the allotment has too few rooms left on these nights; force.allow may name allotment"
+                .to_owned(),
+        ),
         Refusal::SoldOut(_) => (
             Kind::SoldOut,
             "there are not enough rooms on these nights".to_owned(),
@@ -245,6 +275,7 @@ mod tests {
                 why: "three nights at least".into(),
                 nights: vec![],
             },
+            Refusal::AllotmentExhausted(vec![]),
             Refusal::SoldOut(vec![]),
         ];
         for refusal in refusals {

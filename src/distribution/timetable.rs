@@ -9,8 +9,8 @@ use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use keyrack_ledger::keys;
 use keyrack_ledger::verify::{self, Extent};
+use keyrack_ledger::{allotments, keys};
 use tokio::time::Instant;
 
 use crate::error::DistributionError;
@@ -33,6 +33,7 @@ pub(crate) async fn run(distribution: Distribution) {
     tokio::join!(
         sweep::run(&distribution, sweep_seconds),
         every(&distribution, 30, "rolling over", sweep::roll_over_all),
+        every(&distribution, 20, "releasing allotments", release_due),
         every(&distribution, 10, "looking for alarms", alarms::look),
         every(&distribution, 20, "reading again", read_again),
         every(&distribution, 3_600, "purging", purge),
@@ -67,6 +68,16 @@ async fn every<'a, F, T>(
             () = tokio::time::sleep(Duration::from_secs(seconds.into())) => {}
         }
     }
+}
+
+/// What is unsold of allotments falls back to free sale at the midnights of its hotels; says of how
+/// many allotments it did.
+///
+/// # Errors
+///
+/// Failures of the database. What fails is tried again at the next look.
+pub async fn release_due(distribution: &Distribution) -> Result<u32, DistributionError> {
+    Ok(allotments::release_due(&distribution.inner.ledger).await?)
 }
 
 /// What waits for a mapping that is there now, and what a daemon left unfinished.

@@ -5,13 +5,14 @@
 //! the thing's version and the rules' version, and writes for the feed what channels may have to be
 //! told. A write that changes nothing does nothing.
 
-use keyrack_model::channel::{Account, AccountSettings, AccountState, ChannelMapping};
+use keyrack_model::channel::{Account, AccountSettings, AccountState, ChannelMapping, PoolMode};
 use keyrack_model::id::{AccountId, ConnectionId, PropertyId, RatePlanId, RoomTypeId};
 use keyrack_model::stay::{StayDate, StayRange};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{By, Forced, ShortNight};
 use crate::decide::buffer_rule::BufferRule;
+use crate::decide::pool_rule::PoolRule;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
@@ -173,6 +174,12 @@ pub struct MappingSetup {
     pub channel_room_code: String,
     /// The channel's code of the rate.
     pub channel_rate_code: Option<String>,
+    /// From which pool it sells; one for all mappings of a type.
+    #[serde(default)]
+    pub pool: PoolMode,
+    /// Code of the allotment, where the pool is not the shared one alone.
+    #[serde(default)]
+    pub allotment: Option<String>,
 }
 
 /// Creates or changes a property; says whether it is new.
@@ -441,4 +448,24 @@ pub async fn buffer_rules(
 ) -> Result<Vec<BufferRule>, LedgerError> {
     let mut conn = connection::reader(ledger).await?;
     store::buffer_rule::list(&mut conn, property).await
+}
+
+/// Replaces the pool rules of a property.
+pub async fn put_pool_rules(
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    rules: &[PoolRule],
+) -> Result<Result<Vec<PoolRule>, Refusal>, LedgerError> {
+    setup::pool_rules::put(ledger, property, by, rules).await
+}
+
+/// The pool rules of a property, in order.
+pub async fn pool_rules(
+    ledger: &Ledger,
+    property: PropertyId,
+) -> Result<Vec<PoolRule>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let rules = store::pool_rule::list(&mut conn, property).await?;
+    Ok(rules.into_iter().map(|(_, rule)| rule).collect())
 }

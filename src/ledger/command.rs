@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use keyrack_model::id::{AccountId, PropertyId, RatePlanId, ReservationId, RoomStayId, RoomTypeId};
+use keyrack_model::id::{
+    AccountId, AllotmentId, PropertyId, RatePlanId, ReservationId, RoomStayId, RoomTypeId,
+};
 use keyrack_model::money::Money;
 use keyrack_model::reservation::{Guest, GuestName, ReservationRevision, Source};
 use keyrack_model::stay::{Stay, StayDate, StayRange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::decide::allotment::Agreement;
 use crate::decide::refusal::{Force, Refusal};
 use crate::decide::state::Reservation;
 
@@ -67,6 +70,8 @@ pub struct Idempotency {
 pub enum Command {
     /// A wish: may be refused.
     Request(Box<Wish>),
+    /// Wishes that are carried out together, or none of them: a group's rooming list.
+    RequestAll(Vec<Wish>),
     /// A channel's fact: never refused for want of rooms, mapping, price or data.
     Record(Box<Fact>),
     /// A hold becomes a stay.
@@ -120,6 +125,15 @@ pub enum Command {
         changes: Vec<NightChange>,
         /// Says what would happen and does nothing.
         dry_run: bool,
+    },
+    /// Agrees rooms of an allotment, or gives them back.
+    Agree(Box<Agreement>),
+    /// What is unsold of an allotment falls back to free sale, where it is due.
+    ReleaseAllotment {
+        /// Which.
+        allotment: AllotmentId,
+        /// Which nights are looked at.
+        nights: StayRange,
     },
     /// The blocks of a physical room, in place of those it has, with what they count on the
     /// nights of its type.
@@ -223,6 +237,8 @@ pub struct WishedRoom {
     pub children_ages: Vec<Option<i32>>,
     /// Who sleeps here.
     pub guest_name: Option<GuestName>,
+    /// The allotment that it is drawn from; `None` by who asks.
+    pub allotment: Option<AllotmentId>,
 }
 
 /// An override, written down.

@@ -47,11 +47,20 @@ pub async fn expire_due(
             ledger.moves().touch(moved.into_iter());
             metrics::counter!("ledger_commands_total", "did" => "expired")
                 .increment(expired.len() as u64);
-            Ok(Swept {
+            let asked: u64 = shares.values().copied().map(u64::from).sum();
+            let mut swept = Swept {
                 let_go: u32::try_from(expired.len()).unwrap_or(u32::MAX),
                 lags: expired.into_iter().map(|(_, dead_for)| dead_for).collect(),
                 failed: Vec::new(),
-            })
+            };
+            if u64::from(swept.let_go) < asked {
+                // What drew from an allotment goes back there, and some turn switches: by commands.
+                let mut conn = connection::reader(ledger).await?;
+                let drawn = expiry::drawn(&mut conn, shares).await?;
+                drop(conn);
+                by_commands(ledger, &drawn, &mut swept).await?;
+            }
+            Ok(swept)
         }
         Err(error) if error.may_retry() == MayRetry::Never => {
             tracing::warn!(%error, "dead holds cannot be let go together: one by one");
@@ -72,11 +81,20 @@ async fn one_by_one(
     let bounds = (i64::MAX, i64::from(most));
     let dead = expiry::dead_holds(&mut conn, &properties, bounds).await?;
     drop(conn);
+    let mut swept = Swept::default();
+    by_commands(ledger, &dead, &mut swept).await?;
+    Ok(swept)
+}
+
+async fn by_commands(
+    ledger: &Ledger,
+    dead: &[(ReservationKey, Duration)],
+    swept: &mut Swept,
+) -> Result<(), LedgerError> {
     let by = Arc::new(By {
         actor: ACTOR.to_owned(),
         request_id: None,
     });
-    let mut swept = Swept::default();
     // Not all at once: whoever comes meanwhile waits for one batch and not for all.
     for part in dead.chunks(AT_ONCE) {
         let asks = part.iter().map(|((property, reservation), _)| {
@@ -96,7 +114,7 @@ async fn one_by_one(
             }
         }
     }
-    Ok(swept)
+    Ok(())
 }
 
 /// Who lets dead holds go, in the entries.

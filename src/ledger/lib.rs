@@ -8,6 +8,7 @@
 //! no channel and no adapter.
 #![deny(clippy::float_arithmetic)]
 
+pub mod allotments;
 pub mod answers;
 pub mod archive;
 mod batch;
@@ -17,6 +18,7 @@ pub mod command;
 pub mod decide;
 mod desk;
 pub mod error;
+pub mod groups;
 pub mod handle;
 pub mod holds;
 mod interrupt;

@@ -3,17 +3,19 @@
 use std::collections::{BTreeSet, HashMap};
 
 use keyrack_model::ari::{AriKey, AriValues};
-use keyrack_model::channel::AccountState;
-use keyrack_model::id::{RatePlanId, RoomTypeId};
+use keyrack_model::channel::{AccountState, PoolMode};
+use keyrack_model::id::{AccountId, AllotmentId, PropertyId, RatePlanId, RoomTypeId};
 use keyrack_model::inventory::NightBalance;
-use keyrack_model::stay::{Stay, StayDate, plus_days};
+use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days};
 use sqlx::PgConnection;
 
+use crate::decide::allotment::{Owner, Pools};
 use crate::decide::buffer::tell;
 use crate::decide::buffer_rule::BufferRule;
 use crate::decide::cell::{Cell, Line, Listening, Stock};
 use crate::decide::composed::{Present, least, parts};
 use crate::decide::layer::RateTable;
+use crate::decide::pool_rule::{PoolRule, Switches, sells};
 use crate::decide::price::{Plans, Price, Product, price};
 use crate::error::LedgerError;
 use crate::store::property::Calendar;
@@ -29,6 +31,7 @@ pub(crate) struct Sheet<'a> {
     compositions: HashMap<RoomTypeId, Vec<(RoomTypeId, i32)>>,
     plans: Plans,
     present: Present,
+    own: Own,
     rates: RateTable,
     mapped: BTreeSet<(RoomTypeId, Option<RatePlanId>)>,
 }
@@ -71,7 +74,9 @@ impl<'a> Sheet<'a> {
             })
             .collect();
         // The rooms last: the later they are read, the less has been sold since.
+        let own = Own::read(conn, listing, &calendar, nights).await?;
         let present = night::present_of(conn, property, &plain, nights).await?;
+        let own = own.settled(conn, property, nights).await?;
         let mut mapped = BTreeSet::new();
         for mapping in listing.mappings {
             mapped.insert((mapping.room_type, None));
@@ -86,6 +91,7 @@ impl<'a> Sheet<'a> {
             calendar,
             compositions,
             present,
+            own,
             mapped,
         }))
     }
@@ -96,7 +102,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// What is to be told of a cell, and why where somebody wants to know.
-    pub(crate) fn tell(&self, key: &AriKey, lines: Option<&mut Vec<Line>>) -> AriValues {
+    pub(crate) fn tell(&self, key: &AriKey, mut lines: Option<&mut Vec<Line>>) -> AriValues {
         let told_alone = self.plan_told_with_the_room(key);
         let plan = key.rate_plan.or(told_alone.flatten());
         let account = self.listing.account.id;
@@ -116,6 +122,15 @@ impl<'a> Sheet<'a> {
                 key.night,
             )
         });
+        let own = self.own.on(account, key.room_type, key.night);
+        if let (Some(lines), Some((.., Some(rule)))) = (lines.as_mut(), own) {
+            lines.push(Line {
+                step: "pool_rule",
+                why: rule.in_words(),
+                rooms: None,
+                closed: false,
+            });
+        }
         let cell = Cell {
             account,
             room_type: key.room_type,
@@ -149,10 +164,113 @@ impl<'a> Sheet<'a> {
     fn stock(&self, room_type: RoomTypeId, night: StayDate) -> Option<Stock> {
         let parts = parts(&self.compositions, room_type);
         let least = |rooms: fn(NightBalance) -> i32| least(&self.present, &parts, night, rooms);
+        let own = self.own.on(self.listing.account.id, room_type, night);
         Some(Stock {
             free: least(NightBalance::free)?,
             usable: least(NightBalance::usable)?,
+            own: own.map(|(mode, left, _)| (mode, left)),
         })
+    }
+}
+
+/// How an account sells the types of which it has an allotment, and what is left of it.
+struct Own {
+    pools: Pools,
+    switches: Switches,
+    left: Left,
+}
+
+type Left = HashMap<(AllotmentId, StayDate), i32>;
+
+impl Own {
+    /// What its mappings and rules say; an account that is mapped to the shared pool alone, at a
+    /// hotel without pool rules, asks nothing.
+    async fn read(
+        conn: &mut PgConnection,
+        listing: &Listing<'_>,
+        calendar: &Calendar,
+        nights: StayRange,
+    ) -> Result<Self, LedgerError> {
+        let (property, account) = (listing.account.property, listing.account.id);
+        let mut own = Self {
+            pools: Pools::default(),
+            switches: Switches::new(),
+            left: Left::new(),
+        };
+        let mut rules = match calendar.has_pool_rules {
+            true => store::pool_rule::list(conn, property).await?,
+            false => Vec::new(),
+        };
+        rules.retain(|(_, rule)| rule.account == account);
+        for mapping in listing.mappings {
+            let pool = mapping
+                .allotment
+                .filter(|_| mapping.pool != PoolMode::Shared);
+            let mapped = pool.map(|allotment| (mapping.pool, allotment));
+            let key = (account, mapping.room_type);
+            own.pools.mapped.extend(mapped.map(|mapped| (key, mapped)));
+        }
+        if rules.is_empty() && own.pools.mapped.is_empty() {
+            return Ok(own);
+        }
+        let rows = store::allotment::list(conn, property).await?;
+        let its = rows
+            .into_iter()
+            .filter(|row| row.version > 0 && row.owner == Owner::Account(account));
+        own.pools.allotments = its.map(|row| (row.id, row.into())).collect();
+        own.pools.rules = rules;
+        if own.pools.has_switches() {
+            own.switches = store::pool_rule::switches(conn, property, nights).await?;
+        }
+        own.left = own.left(conn, property, nights).await?;
+        Ok(own)
+    }
+
+    async fn left(
+        &self,
+        conn: &mut PgConnection,
+        property: PropertyId,
+        nights: StayRange,
+    ) -> Result<Left, LedgerError> {
+        if self.pools.allotments.is_empty() {
+            return Ok(Left::new());
+        }
+        let allotments: Vec<AllotmentId> = self.pools.allotments.keys().copied().collect();
+        let nights = store::allotment::nights(conn, property, &allotments, nights).await?;
+        let each = nights
+            .into_iter()
+            .map(|(allotment, night, counts)| ((allotment, night), counts.left()));
+        Ok(each.collect())
+    }
+
+    /// What was left before the rooms were read and is left after it: rooms that went from one pool
+    /// to the other meanwhile are not told twice.
+    async fn settled(
+        mut self,
+        conn: &mut PgConnection,
+        property: PropertyId,
+        nights: StayRange,
+    ) -> Result<Self, LedgerError> {
+        let after = self.left(conn, property, nights).await?;
+        let each = after.into_iter().map(|(key, rooms)| {
+            let least = self.left.get(&key).copied().unwrap_or(0).min(rooms);
+            (key, least)
+        });
+        self.left = each.collect();
+        Ok(self)
+    }
+
+    /// How a night is sold, and what is left of the allotment.
+    fn on(
+        &self,
+        account: AccountId,
+        room_type: RoomTypeId,
+        night: StayDate,
+    ) -> Option<(PoolMode, i32, Option<&PoolRule>)> {
+        let night_of = (room_type, night);
+        let (mode, allotment, rule) = sells(&self.pools, &self.switches, account, night_of)?;
+        let left = self.left.get(&(allotment, night)).copied().unwrap_or(0);
+        Some((mode, left, rule))
     }
 }
 

@@ -143,6 +143,9 @@ async fn one(
     for reservation in store::reservations(&mut tx, id, from).await? {
         differ(None, None, of_reservation(&reservation));
     }
+    for night in store::allotments(&mut tx, id, from).await? {
+        differ(night.room_type, Some(night.stay_date.to_jiff()), night.what);
+    }
     for case in store::cases(&mut tx, id).await? {
         let state = if case.is_open {
             "a case is open"

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{AccountId, ChannelCode, ConnectionId, PropertyId, RatePlanId, RoomTypeId};
+use crate::id::{
+    AccountId, AllotmentId, ChannelCode, ConnectionId, PropertyId, RatePlanId, RoomTypeId,
+};
 use crate::restriction::RestrictionKind;
 
 /// What a channel can do. The engine reads it and never asks which channel it is.
@@ -163,6 +165,39 @@ pub struct Account {
     pub settings: AccountSettings,
 }
 
+/// From which pool an account sells.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolMode {
+    /// First come, first served.
+    #[default]
+    Shared,
+    /// What is left of its allotment, and nothing else.
+    Allotment,
+    /// What is left of its allotment, then what is free.
+    AllotmentThenShared,
+}
+
+impl PoolMode {
+    /// The mode as database and contract spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::Allotment => "allotment",
+            Self::AllotmentThenShared => "allotment_then_shared",
+        }
+    }
+
+    /// The reverse of [`PoolMode::as_str`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Shared, Self::Allotment, Self::AllotmentThenShared]
+            .into_iter()
+            .find(|mode| mode.as_str() == name)
+    }
+}
+
 /// Our room type and rate plan and the channel's codes of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelMapping {
@@ -174,4 +209,8 @@ pub struct ChannelMapping {
     pub channel_room_code: String,
     /// The channel's code of the rate.
     pub channel_rate_code: Option<String>,
+    /// From which pool it sells.
+    pub pool: PoolMode,
+    /// The allotment, where the pool is not the shared one alone.
+    pub allotment: Option<AllotmentId>,
 }

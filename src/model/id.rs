@@ -36,6 +36,12 @@ internal_id!(
     AccountId,
     /// One login at a channel, for one property or many.
     ConnectionId,
+    /// Rooms kept for one account or one group by agreement; unique over all properties.
+    AllotmentId,
+    /// Guests who come together, under one name; unique over all properties.
+    GroupId,
+    /// A rule that switches the pool of an account; unique over all properties.
+    PoolRuleId,
     /// An entry of the overbooking-resolution queue.
     CaseId,
     /// A raw message of a channel.

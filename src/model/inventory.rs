@@ -61,6 +61,8 @@ pub enum Pool {
     Limit,
     /// The shared pool, sellable to whoever comes first.
     Free,
+    /// Kept in allotments.
+    Allotted,
     /// What cannot be sold.
     OutOfOrder,
     /// Taken by a hold.
@@ -76,6 +78,7 @@ impl Pool {
             Self::Outside => "outside",
             Self::Limit => "limit",
             Self::Free => "free",
+            Self::Allotted => "allotted",
             Self::OutOfOrder => "out_of_order",
             Self::Held => "held",
             Self::Sold => "sold",

@@ -9,6 +9,7 @@
 //! | stay, stay date, range of nights, weekdays | [`stay`] |
 //! | money in minor units | [`money`] |
 //! | the rooms of a night and their arithmetic | [`inventory`] |
+//! | allotment, release period, cut-off | [`allotment`] |
 //! | restrictions | [`restriction`] |
 //! | ARI: availability, rates and restrictions, as told to channels | [`ari`] |
 //! | reservation, room stay, guest, report, revision | [`reservation`] |
@@ -19,6 +20,7 @@
 #![deny(clippy::float_arithmetic)]
 
 pub mod adapter;
+pub mod allotment;
 pub mod ari;
 pub mod channel;
 pub mod id;

@@ -219,6 +219,7 @@ fn wished(room: &Room, property: usize, ids: &Ids) -> WishedRoom {
         adults: None,
         children_ages: Vec::new(),
         guest_name: None,
+        allotment: None,
     }
 }
 

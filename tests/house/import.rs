@@ -46,6 +46,8 @@ async fn listed(app: &TestApp) {
         rate_plan: None,
         channel_room_code: "DBL".to_owned(),
         channel_rate_code: None,
+        pool: Default::default(),
+        allotment: None,
     };
     let mapped = catalog::put_mappings(&app.ledger, row.account.id, &by, vec![mapping]);
     mapped.await.unwrap().expect("mapped");

@@ -27,6 +27,8 @@ pub enum Kind {
     MethodNotAllowed,
     /// No rooms.
     SoldOut,
+    /// Its allotment is used up.
+    AllotmentExhausted,
     /// Stop sell.
     Closed,
     /// Before the first or beyond the last night that can be booked.
@@ -113,7 +115,7 @@ const INTERNAL: Row = row(
 );
 
 /// Type, status, when, what the caller should do.
-const TABLE: [(Kind, Row); 25] = {
+const TABLE: [(Kind, Row); 26] = {
     use Kind as K;
     use StatusCode as S;
     [
@@ -176,6 +178,15 @@ const TABLE: [(Kind, Row); 25] = {
                 "method_not_allowed",
                 "The path does not know this verb",
                 MEND,
+            ),
+        ),
+        (
+            K::AllotmentExhausted,
+            row(
+                S::CONFLICT,
+                "allotment_exhausted",
+                "Its allotment is used up",
+                DESK,
             ),
         ),
         (K::SoldOut, row(S::CONFLICT, "sold_out", "Sold out", ROOM)),
@@ -309,7 +320,7 @@ mod tests {
             (
                 409,
                 "sold_out closed not_yet_open restriction hold_expired already_confirmed \
-                 illegal_transition needs_force idempotency_key_in_use",
+                 illegal_transition needs_force idempotency_key_in_use allotment_exhausted",
             ),
             (412, "version_mismatch"),
             (428, "precondition_required"),

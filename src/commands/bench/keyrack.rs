@@ -80,6 +80,7 @@ impl Ours {
             adults: Some(2),
             children_ages: Vec::new(),
             guest_name: None,
+            allotment: None,
         })
     }
 

@@ -80,6 +80,7 @@ impl Desk {
                 adults: None,
                 children_ages: Vec::new(),
                 guest_name: None,
+                allotment: None,
             }],
             guest: Some(Guest {
                 name: "Ada Example".into(),

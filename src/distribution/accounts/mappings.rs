@@ -192,6 +192,8 @@ mod tests {
             rate_plan: plan.map(str::to_owned),
             channel_room_code: room.into(),
             channel_rate_code: rate.map(str::to_owned),
+            pool: Default::default(),
+            allotment: None,
         }
     }
 

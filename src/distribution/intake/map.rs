@@ -148,6 +148,8 @@ mod tests {
             rate_plan: plan.map(RatePlanId),
             channel_room_code: room.into(),
             channel_rate_code: rate.map(Into::into),
+            pool: Default::default(),
+            allotment: None,
         }
     }
 

@@ -210,6 +210,8 @@ mod tests {
             rate_plan: plan.map(RatePlanId),
             channel_room_code: room.into(),
             channel_rate_code: rate.map(str::to_owned),
+            pool: Default::default(),
+            allotment: None,
         }
     }
 

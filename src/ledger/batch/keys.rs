@@ -1,15 +1,16 @@
 //! What a batch of commands needs to see.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
 use keyrack_model::reservation::ReservationRevision;
-use keyrack_model::stay::{Stay, plus_days};
+use keyrack_model::stay::{Stay, StayDate, plus_days};
 
 use crate::command::{Asked, Command, WishedRoom};
+use crate::decide::allotting::AllotmentKey;
 use crate::decide::blocks::shifted;
-use crate::decide::draft::{NightKey, SeenRooms};
+use crate::decide::draft::{Night, NightKey, SeenRooms};
 use crate::decide::rules::Rules;
 use crate::store::rate::RateRange;
 use crate::store::read::Keys;
@@ -69,6 +70,15 @@ impl Keys {
                         .insert((property, *account, reference.clone()));
                 }
             }
+            Command::RequestAll(wishes) => {
+                for wish in wishes {
+                    self.numbers += 1;
+                    self.wished(rules, &wish.rooms);
+                    if relook {
+                        self.reservations.insert((property, wish.reservation));
+                    }
+                }
+            }
             Command::Record(fact) => {
                 self.numbers += 1;
                 let revision = &fact.revision;
@@ -91,6 +101,16 @@ impl Keys {
             Command::SetNights { changes, .. } => {
                 for change in changes {
                     self.nights(rules, change.room_type, change.nights);
+                }
+            }
+            Command::Agree(agreement) => {
+                if let Some(nights) = agreement.nights {
+                    self.nights(rules, agreement.terms.room_type, nights);
+                }
+            }
+            Command::ReleaseAllotment { allotment, nights } => {
+                if let Some(known) = rules.pools.allotments.get(allotment) {
+                    self.nights(rules, known.room_type, *nights);
                 }
             }
             // Named by what is known of their rooms.
@@ -142,6 +162,33 @@ impl Keys {
     }
 }
 
+/// Nights of allotments that lie on nights which were read, by the rules; none where no hotel of
+/// the batch has an allotment.
+pub(super) fn allotments(nights: &BTreeMap<NightKey, Night>, rules: &RulesOf) -> Vec<AllotmentKey> {
+    let mut keys = Vec::new();
+    let with_allotments = rules.values().filter(|r| !r.pools.allotments.is_empty());
+    for rules in with_allotments {
+        for (id, allotment) in &rules.pools.allotments {
+            let from = (rules.property, allotment.room_type, StayDate::MIN);
+            let until = (rules.property, allotment.room_type, StayDate::MAX);
+            let each = nights.range(from..=until);
+            keys.extend(each.map(|((property, _, night), _)| (*property, *id, *night)));
+        }
+    }
+    keys.sort_unstable();
+    keys
+}
+
+/// Nights that were read of hotels with rules that turn with what is free.
+pub(super) fn switched(nights: &BTreeMap<NightKey, Night>, rules: &RulesOf) -> Vec<NightKey> {
+    let has_switches = |id: &PropertyId| rules.get(id).is_some_and(|r| r.pools.has_switches());
+    if !rules.values().any(|rules| rules.pools.has_switches()) {
+        return Vec::new();
+    }
+    let keys = nights.keys().filter(|(id, ..)| has_switches(id));
+    keys.copied().collect()
+}
+
 /// Physical rooms whose blocks are set.
 pub(super) fn rooms<'a>(
     commands: impl IntoIterator<Item = &'a Asked>,
@@ -162,10 +209,15 @@ pub(super) fn rate_ranges<'a>(
     rules: &RulesOf,
 ) -> Vec<RateRange> {
     let mut asked = BTreeSet::new();
+    let mut together: Vec<WishedRoom>;
     for one in commands {
         let rooms = match &one.command {
             Command::Request(wish) => wish.rooms.as_slice(),
             Command::Modify(change) => change.rooms.as_deref().unwrap_or_default(),
+            Command::RequestAll(wishes) => {
+                together = wishes.iter().flat_map(|wish| wish.rooms.clone()).collect();
+                together.as_slice()
+            }
             _ => &[],
         };
         let property = one.property;

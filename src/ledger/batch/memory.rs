@@ -107,6 +107,11 @@ impl Memory {
     /// Rows were written, and their nights lie there now.
     pub fn wrote(&self, changes: Changes, places: &[Place]) {
         let mut rows = self.lock();
+        if places.len() != changes.nights.len() {
+            // They were written by their keys.
+            let written = changes.nights.iter().map(|(key, ..)| key.0);
+            rows.forget(&written.collect(), &BTreeSet::new());
+        }
         for ((key, version, balance), place) in changes.nights.iter().zip(places) {
             let version = version + 1;
             let night = Night {

@@ -17,7 +17,7 @@ use crate::decide::changes::Changes;
 use crate::decide::draft::{Draft, NightKey, SeenRooms};
 use crate::error::LedgerError;
 use crate::store::read::{Keys, Places, Sight};
-use crate::store::{rate, read, room};
+use crate::store::{allotment, pool_rule, rate, read, room};
 
 /// What a try is made with.
 pub(super) struct Attempt<'a> {
@@ -101,7 +101,7 @@ impl<'a> Attempt<'a> {
             drawn.0.extend(sight.seen.numbers.drain(..));
         }
         sight.seen.rooms = rooms;
-        let mut round = self.judge(conn, known, sight, drawn).await?;
+        let mut round = self.judge(conn, known, sight, drawn, locked).await?;
         if let Round::Rests(rest) = &mut round {
             rest.ahead = self.memory.wanting(&keys);
         }
@@ -115,11 +115,20 @@ impl<'a> Attempt<'a> {
         known: &Known,
         sight: Sight,
         drawn: Drawn<'a>,
+        locked: bool,
     ) -> Result<Round<'a>, LedgerError> {
         clock::check(sight.wall, self.all(known).any(makes_hold))?;
         let dead = sight.with_dead_holds;
         let mut seen = sight.seen;
         self.read_rates(conn, &known.rules, &mut seen).await?;
+        let allotments = keys::allotments(&seen.nights, &known.rules);
+        if !allotments.is_empty() {
+            seen.allotments = allotment::seen(conn, &allotments, locked).await?;
+        }
+        let switched = keys::switched(&seen.nights, &known.rules);
+        if !switched.is_empty() {
+            seen.switches = pool_rule::seen(conn, &switched).await?;
+        }
         seen.rules.clone_from(&known.rules);
         seen.numbers = drawn.0.iter().copied().chain(seen.numbers).collect();
         let in_hand = seen.numbers.len();

@@ -116,7 +116,7 @@ impl<'a> Attempt<'a> {
         let Some(sight) = self.memory.sight(keys, &known.rules) else {
             return Ok(None);
         };
-        let round = self.judge(conn, known, sight, drawn).await?;
+        let round = self.judge(conn, known, sight, drawn, false).await?;
         Ok(match round {
             Round::Rests(rest) if proof::proves(self.commands, &rest.answers, &rest.changes) => {
                 Some(rest)

@@ -7,10 +7,11 @@
 //! opens another.
 
 use keyrack_model::ari::{AriValues, OccupancyRate};
+use keyrack_model::channel::PoolMode;
 use keyrack_model::money::Money;
 
 use super::buffer_rule::BufferRule;
-use super::cell::{Cell, Draft, Line, Listening};
+use super::cell::{Cell, Draft, Line, Listening, Stock};
 use super::inexpressible::restrict;
 
 /// What is to be told of a cell. `lines` gathers why, where somebody wants to know.
@@ -49,15 +50,12 @@ fn pool(draft: &mut Draft<'_>, cell: &Cell<'_>, rules: &[BufferRule]) {
         draft.say("pool", || "the night has no rooms yet".to_owned());
         return;
     };
-    draft.rooms = stock.free;
-    draft.say("pool", || {
-        format!("{} rooms are free in the shared pool", stock.free)
-    });
-    let mut least = stock.free;
+    let rooms = pool_rooms(draft, stock);
+    let mut least = rooms;
     for rule in rules.iter().filter(|rule| rule.applies(cell)) {
-        least = least.min(rule.kind.leaves(stock.free));
+        least = least.min(rule.kind.leaves(rooms));
         draft.rooms = least;
-        draft.say("buffer_rule", || rule.kind.in_words(stock.free));
+        draft.say("buffer_rule", || rule.kind.in_words(rooms));
     }
     if draft.rooms > stock.usable {
         draft.rooms = stock.usable.max(0);
@@ -68,6 +66,27 @@ fn pool(draft: &mut Draft<'_>, cell: &Cell<'_>, rules: &[BufferRule]) {
             )
         });
     }
+}
+
+/// The rooms of the pools that the account sells from.
+fn pool_rooms(draft: &mut Draft<'_>, stock: Stock) -> i32 {
+    let free = stock.free;
+    if let Some((mode, left)) = stock.own.filter(|(mode, _)| *mode != PoolMode::Shared) {
+        draft.rooms = left;
+        draft.say("allotment", || {
+            format!("{left} rooms are left of its allotment")
+        });
+        if mode == PoolMode::Allotment {
+            return left;
+        }
+        draft.rooms = left.saturating_add(free);
+    } else {
+        draft.rooms = free;
+    }
+    draft.say("pool", || {
+        format!("{free} rooms are free in the shared pool")
+    });
+    draft.rooms
 }
 
 /// Every closure of the cell that has a cause of its own.
@@ -247,6 +266,35 @@ mod tests {
                 Some(told),
                 "{free} {rules:?}"
             );
+        }
+    }
+
+    #[test]
+    fn an_account_is_told_what_its_pools_have_and_buffer_rules_bind_that() {
+        use BufferKind::{CloseAt, KeepBack};
+        use PoolMode::{Allotment, AllotmentThenShared, Shared};
+        for (mode, left, free, usable, rules, told) in [
+            (Shared, 3, 5, 9, vec![], 5),
+            (Allotment, 3, 5, 9, vec![], 3),
+            (Allotment, 0, 5, 9, vec![], 0),
+            (AllotmentThenShared, 3, 5, 9, vec![], 8),
+            (AllotmentThenShared, 0, 5, 9, vec![], 5),
+            (AllotmentThenShared, 3, 0, 9, vec![], 3),
+            (AllotmentThenShared, 3, 5, 6, vec![], 6),
+            (Allotment, 3, 5, 2, vec![], 2),
+            (Allotment, 3, 0, 9, vec![KeepBack(1)], 2),
+            (Allotment, 3, 9, 9, vec![CloseAt(3)], 0),
+            (AllotmentThenShared, 1, 3, 9, vec![CloseAt(3)], 4),
+        ] {
+            let rules: Vec<BufferRule> = rules.into_iter().map(keep).collect();
+            let mut cell = room(free, usable);
+            let stock = cell.stock.expect("a stock");
+            cell.stock = Some(Stock {
+                own: Some((mode, left)),
+                ..stock
+            });
+            let what = format!("{mode:?} {left} {free} {usable} {rules:?}");
+            assert_eq!(rooms(&cell, &rules), Some(told), "{what}");
         }
     }
 

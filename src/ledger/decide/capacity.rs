@@ -203,7 +203,12 @@ pub fn review(
     ))
 }
 
-fn check_plain(draft: &Draft, property: PropertyId, room_type: RoomTypeId) -> Result<(), Refusal> {
+/// A composed type has no stock: what is counted is counted on its components.
+pub fn check_plain(
+    draft: &Draft,
+    property: PropertyId,
+    room_type: RoomTypeId,
+) -> Result<(), Refusal> {
     let rules = draft.rules(property);
     let known = rules.types.get(&room_type);
     let known = known.ok_or_else(|| Refusal::NotFound("room type".to_owned()))?;
@@ -303,7 +308,8 @@ fn move_all(
     nights
 }
 
-fn told(
+/// The receipt of a command on nights.
+pub fn told(
     kind: &'static str,
     nights: Vec<(RoomTypeId, StayRange)>,
     short: Vec<ShortNight>,

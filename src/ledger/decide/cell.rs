@@ -1,6 +1,6 @@
 //! A cell of ARI with everything that its number rests on.
 
-use keyrack_model::channel::{Capabilities, Inexpressible};
+use keyrack_model::channel::{Capabilities, Inexpressible, PoolMode};
 use keyrack_model::id::{AccountId, RoomTypeId};
 use keyrack_model::stay::StayDate;
 
@@ -14,6 +14,9 @@ pub struct Stock {
     pub free: i32,
     /// Rooms that stand and can be slept in.
     pub usable: i32,
+    /// How the account sells, and what is left of its allotment, where it does not sell from the
+    /// shared pool alone.
+    pub own: Option<(PoolMode, i32)>,
 }
 
 /// How the account is told.

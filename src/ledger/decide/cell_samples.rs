@@ -103,7 +103,11 @@ pub fn room(free: i32, usable: i32) -> Cell<'static> {
         room_type: RoomTypeId(1),
         night: night(10),
         business_day: night(0),
-        stock: Some(Stock { free, usable }),
+        stock: Some(Stock {
+            free,
+            usable,
+            own: None,
+        }),
         rules: &QUIET,
         next: &QUIET,
         price: None,

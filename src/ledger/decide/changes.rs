@@ -8,6 +8,7 @@ use keyrack_model::inventory::NightBalance;
 use keyrack_model::stay::days_between;
 use uuid::Uuid;
 
+use super::allotting::AllotmentChanges;
 use super::blocks::BlockChange;
 use super::draft::{GuestChange, NightKey, Reference, ReservationKey};
 use super::entry::{Entry, Move};
@@ -37,6 +38,8 @@ pub struct Changes {
     pub entries: Vec<Entry>,
     /// Blocks of physical rooms, in order of room.
     pub blocks: Vec<(PropertyId, BlockChange)>,
+    /// Nights, lines and terms of allotments.
+    pub allotments: AllotmentChanges,
     /// Guests.
     pub guests: Vec<(ReservationKey, GuestChange)>,
     /// Nights that need an open case, with the rooms beyond.
@@ -89,6 +92,7 @@ impl Changes {
             && self.nights.is_empty()
             && self.entries.is_empty()
             && self.blocks.is_empty()
+            && self.allotments.is_empty()
             && self.guests.is_empty()
             && self.overbooked.is_empty()
             && self.cured.is_empty()

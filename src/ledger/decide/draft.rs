@@ -10,11 +10,13 @@ use keyrack_model::reservation::{Guest, GuestName, RevisionKind, Status};
 use keyrack_model::stay::{StayDate, StayRange};
 use uuid::Uuid;
 
+use super::allotting::{AllotmentKey, Allotting, SeenAllotment};
 use super::blocks::{BlockChange, SeenRoom};
 use super::changes::{Changed, Changes};
 use super::entry::{Entry, Move};
 use super::layer::RateTable;
-use super::revise::{Claim, TypeNight, difference, moves, pool_of};
+use super::pool_rule::Switches;
+use super::revise::TypeNight;
 use super::rules::Rules;
 use super::state::Reservation;
 use crate::command::{Asked, By, Idempotency, Receipt};
@@ -72,6 +74,10 @@ pub struct Seen {
     pub rates: HashMap<PropertyId, RateTable>,
     /// The physical rooms whose blocks are set, by code.
     pub rooms: SeenRooms,
+    /// Nights of allotments, of the types and nights that were read.
+    pub allotments: BTreeMap<AllotmentKey, SeenAllotment>,
+    /// Rules of scarcity that hold on the nights that were read.
+    pub switches: HashMap<PropertyId, Switches>,
 }
 
 /// Physical rooms of properties, by code.
@@ -91,7 +97,7 @@ pub struct GuestChange {
 }
 
 /// What is being drawn up.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Draft {
     /// What was seen, with the changes so far.
     pub(super) seen: Seen,
@@ -102,6 +108,7 @@ pub struct Draft {
     guests: BTreeMap<ReservationKey, GuestChange>,
     kept: Vec<(Idempotency, Receipt)>,
     pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
+    pub(super) allotting: Allotting,
     reviewed: BTreeSet<NightKey>,
     missing: BTreeSet<NightKey>,
     starved: BTreeSet<PropertyId>,
@@ -122,6 +129,7 @@ impl Draft {
             guests: BTreeMap::new(),
             kept: Vec::new(),
             blocks: BTreeMap::new(),
+            allotting: Allotting::default(),
             reviewed: BTreeSet::new(),
             missing: BTreeSet::new(),
             starved: BTreeSet::new(),
@@ -129,6 +137,15 @@ impl Draft {
             by: Arc::default(),
             line: 0,
         }
+    }
+
+    /// Takes everything back that was drawn up since; what was found wanting is still known.
+    pub fn go_back(&mut self, before: Self) {
+        let missing = std::mem::take(&mut self.missing);
+        let starved = std::mem::take(&mut self.starved);
+        *self = before;
+        self.missing.extend(missing);
+        self.starved.extend(starved);
     }
 
     /// Begins the lines of a command.
@@ -228,7 +245,10 @@ impl Draft {
         if after.status != Status::Held {
             after.unflag("expiry_failed");
         }
-        let moved = self.move_claim(before.as_ref(), &after);
+        let moved = self.moves_of(before.as_ref(), &mut after);
+        for m in &moved {
+            self.carry_out(after.property, m);
+        }
         let touched = moved.iter().map(|m| (m.room_type, m.nights)).collect();
         self.write(
             after.property,
@@ -240,28 +260,6 @@ impl Draft {
         self.reservations_before.entry(key).or_insert(before);
         self.seen.reservations.insert(key, after.clone());
         (after, touched)
-    }
-
-    /// The moves from one state of a reservation to another, carried out on the nights.
-    fn move_claim(&mut self, before: Option<&Reservation>, after: &Reservation) -> Vec<Move> {
-        let was = before.map(Claim::of).unwrap_or_default();
-        let is = Claim::of(after);
-        let pool_before = before.and_then(|b| pool_of(b.status));
-        let pool_after = pool_of(after.status);
-        let moved = match (pool_before, pool_after) {
-            (Some(from), Some(to)) if from != to => {
-                let mut moved = moves(&was.0, from, to);
-                moved.extend(moves(&difference(&was, &is), Pool::Free, to));
-                moved
-            }
-            (_, Some(pool)) => moves(&difference(&was, &is), Pool::Free, pool),
-            (Some(pool), None) => moves(&difference(&was, &is), Pool::Free, pool),
-            (None, None) => Vec::new(),
-        };
-        for m in &moved {
-            self.carry_out(after.property, m);
-        }
-        moved
     }
 
     /// Moves rooms on the nights.
@@ -346,6 +344,11 @@ impl Draft {
         }
     }
 
+    /// The command, and its line that is written next.
+    pub(super) fn next_line(&self) -> (Uuid, i32) {
+        (self.command_id, self.line)
+    }
+
     /// Puts a reference down.
     pub fn put_reference(
         &mut self,
@@ -409,9 +412,10 @@ impl Draft {
     }
 
     /// What must be applied.
-    pub fn changes(self) -> Changes {
+    pub fn changes(mut self) -> Changes {
         let mut changes = Changes {
             now: self.seen.now,
+            allotments: self.allotment_changes(),
             ..Changes::default()
         };
         changes.rules = self
@@ -425,7 +429,9 @@ impl Draft {
             let after = self.seen.nights[key];
             let rules = &self.seen.rules[&key.0];
             let has_case = changes.judge(*key, &before.balance, &after.balance, rules);
-            if has_case || after.balance != before.balance {
+            changes.allotments.moves_nights |= after.balance.allotted != before.balance.allotted;
+            let turns = self.turn(*key, after.balance.free(), &mut changes.allotments);
+            if has_case || turns || after.balance != before.balance {
                 changes.nights.push((*key, before.version, after.balance));
             }
         }
@@ -436,7 +442,9 @@ impl Draft {
         {
             if let Some(night) = self.seen.nights.get(key) {
                 let rules = &self.seen.rules[&key.0];
-                if changes.judge(*key, &night.balance, &night.balance, rules) {
+                let judged = changes.judge(*key, &night.balance, &night.balance, rules);
+                let turns = self.turn(*key, night.balance.free(), &mut changes.allotments);
+                if judged || turns {
                     changes.nights.push((*key, night.version, night.balance));
                 }
             }
@@ -479,6 +487,7 @@ fn add(balance: &mut NightBalance, pool: Pool, rooms: i32) {
         Pool::Held => balance.held += rooms,
         Pool::Sold => balance.sold += rooms,
         Pool::OutOfOrder => balance.out_of_order += rooms,
+        Pool::Allotted => balance.allotted += rooms,
         // Rooms come from outside and from the limit: what leaves there arrives in the house.
         Pool::Outside => balance.physical -= rooms,
         Pool::Limit => balance.overbooking_limit -= rooms,

@@ -3,6 +3,7 @@
 use keyrack_model::reservation::{Source, Status};
 
 use super::draft::{Draft, ReservationKey};
+use super::drawn::{self, draw_as_fact};
 use super::refusal::Refusal;
 use super::request::{has_rooms, receipt, until};
 use super::revise::Claim;
@@ -103,9 +104,12 @@ fn late(draft: &mut Draft, hold: Reservation, payment: Option<&str>) -> Answer {
         expired
             .present_rooms()
             .for_each(|room| claim.add_room(room));
-        if has_rooms(draft, expired.property, &claim.0, None).is_ok() {
+        let mut anew = expired.clone();
+        draw_as_fact(draft, Some(&expired), &mut anew);
+        let shared = drawn::shared(claim.0, None, &anew.detail.drawn);
+        if has_rooms(draft, expired.property, &shared, None).is_ok() {
             let reason = Some("taken anew after the hold had died".to_owned());
-            return Ok(confirmed(draft, expired, payment, RETAKEN, reason));
+            return Ok(confirmed(draft, anew, payment, RETAKEN, reason));
         }
     }
     refund_due(

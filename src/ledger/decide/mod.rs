@@ -4,6 +4,8 @@
 //! [`draft::Draft`]. A command checks everything before it changes anything, so that a refusal
 //! leaves the draft as it was (but for the event that a payment must go back).
 
+pub mod allotment;
+pub mod allotting;
 pub mod blocks;
 pub mod buffer;
 pub mod buffer_rule;
@@ -14,6 +16,7 @@ mod cell_samples;
 pub mod changes;
 pub mod composed;
 pub mod draft;
+pub mod drawn;
 pub mod entry;
 pub mod hold;
 pub mod inexpressible;
@@ -21,6 +24,7 @@ pub mod layer;
 pub mod modify;
 pub mod overbooking;
 pub mod pace;
+pub mod pool_rule;
 pub mod price;
 pub mod progress;
 pub mod record;
@@ -33,7 +37,9 @@ pub mod rules;
 pub mod sellable;
 pub mod state;
 
-use crate::command::{Answer, Asked, Command, Receipt};
+use keyrack_model::id::PropertyId;
+
+use crate::command::{Answer, Asked, Command, Receipt, Wish};
 use draft::Draft;
 use refusal::Refusal;
 
@@ -72,6 +78,7 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
     let property = asked.property;
     match &asked.command {
         Command::Request(wish) => request::request(draft, property, wish),
+        Command::RequestAll(wishes) => request_all(draft, property, wishes),
         Command::Record(fact) => record::record(draft, fact),
         Command::Confirm {
             reservation,
@@ -111,6 +118,10 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
         Command::SetNights { changes, dry_run } => {
             capacity::set_nights(draft, property, changes, *dry_run)
         }
+        Command::Agree(agreement) => allotment::agree(draft, property, agreement),
+        Command::ReleaseAllotment { allotment, nights } => {
+            allotment::release(draft, property, *allotment, *nights)
+        }
         Command::SetBlocks { room, blocks } => blocks::set_blocks(draft, property, room, blocks),
         Command::SetPhysical {
             room_type,
@@ -129,4 +140,22 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
             capacity::set_physical(draft, property, &change)
         }
     }
+}
+
+/// Wishes that are carried out together: each on what those before it made, or none of them.
+fn request_all(draft: &mut Draft, property: PropertyId, wishes: &[Wish]) -> Answer {
+    let before = draft.clone();
+    let mut nights = Vec::new();
+    let mut refused = Vec::new();
+    for (index, wish) in wishes.iter().enumerate() {
+        match request::request(draft, property, wish) {
+            Ok(receipt) => nights.extend(receipt.nights),
+            Err(refusal) => refused.push((index, refusal)),
+        }
+    }
+    if refused.is_empty() {
+        return Ok(capacity::told("confirmed", nights, Vec::new()));
+    }
+    draft.go_back(before);
+    Err(Refusal::Several(refused))
 }

@@ -3,17 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use keyrack_model::id::{PropertyId, RoomStayId};
+use keyrack_model::id::{AllotmentId, PropertyId, RoomStayId};
 use keyrack_model::reservation::{GuestName, Source, Status};
 use keyrack_model::stay::StayDate;
 
 use super::draft::{Draft, GuestChange};
+use super::drawn;
 use super::hold::present;
 use super::refusal::Refusal;
 use super::request::{Entering, admit, check_room, has_rooms, receipt, room_stay, total};
 use super::revise::{Claim, difference};
 use super::state::{Reservation, RoomStay};
-use crate::command::{Answer, Modification, WishedRoom};
+use crate::command::{Answer, Forced, Modification, WishedRoom};
 
 /// Decides a change.
 pub fn modify(draft: &mut Draft, property: PropertyId, change: &Modification) -> Answer {
@@ -23,9 +24,11 @@ pub fn modify(draft: &mut Draft, property: PropertyId, change: &Modification) ->
     let mut names = BTreeMap::new();
     if let Some(wished) = &change.rooms {
         may_change_rooms(draft, &before, change)?;
-        let entering = replace_rooms(draft, &mut after, wished, &mut names)?;
+        let (entering, named) = replace_rooms(draft, &mut after, wished, &mut names)?;
         admit(draft, property, &entering, change.force.as_ref())?;
+        draw_anew(draft, &before, &mut after, &named, change.force.as_ref())?;
         let delta = difference(&Claim::of(&before), &Claim::of(&after));
+        let delta = drawn::shared(delta, Some(&before), &after.detail.drawn);
         has_rooms(draft, property, &delta, change.force.as_ref())?;
         after.keep_changes_since(&before.rooms);
         if !after.has_unmapped_room() {
@@ -46,6 +49,31 @@ pub fn modify(draft: &mut Draft, property: PropertyId, change: &Modification) ->
     };
     draft.put_guests(key, guests);
     Ok(receipt(after, "modified", nights))
+}
+
+/// The allotments that rooms name.
+type Named = BTreeMap<RoomStayId, AllotmentId>;
+
+/// What rooms newly take comes from the allotment that they name, else first from those that they
+/// draw from already.
+fn draw_anew(
+    draft: &Draft,
+    before: &Reservation,
+    after: &mut Reservation,
+    named: &Named,
+    force: Option<&Forced>,
+) -> Result<(), Refusal> {
+    let source = |room: &RoomStay, _| match named.get(&room.id) {
+        Some(allotment) => drawn::of_wish(Some(*allotment), None, drawn::may_pass(force)),
+        None => drawn::goes_on(before, room),
+    };
+    let rooms = (after.rooms.as_slice(), &mut after.detail.drawn);
+    let short = drawn::draw(draft, before.property, Some(before), rooms, &source);
+    if short.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::AllotmentExhausted(short))
+    }
 }
 
 fn may_change_rooms(
@@ -74,7 +102,7 @@ fn replace_rooms(
     after: &mut Reservation,
     wished: &[WishedRoom],
     names: &mut BTreeMap<i32, GuestName>,
-) -> Result<Vec<Entering>, Refusal> {
+) -> Result<(Vec<Entering>, Named), Refusal> {
     let rules = draft.rules(after.property);
     let mut wrong = Vec::new();
     if wished.is_empty() {
@@ -99,6 +127,7 @@ fn replace_rooms(
     let table = draft.rates(after.property);
     let mut entering = Vec::new();
     let mut kept = Vec::new();
+    let mut named = Named::new();
     for room in wished {
         let id = room.room_stay.unwrap_or(RoomStayId(next));
         next += i32::from(room.room_stay.is_none());
@@ -111,6 +140,9 @@ fn replace_rooms(
         if let Some(name) = &room.guest_name {
             names.insert(id.0, name.clone());
         }
+        if let Some(allotment) = room.allotment {
+            named.insert(id, allotment);
+        }
         kept.push(new);
     }
     for old in &mut after.rooms {
@@ -121,7 +153,7 @@ fn replace_rooms(
     }
     kept.sort_by_key(|room| room.id);
     after.rooms.extend(kept);
-    Ok(entering)
+    Ok((entering, named))
 }
 
 /// Who comes stays as it was where the change does not speak of it: the price goes by it.

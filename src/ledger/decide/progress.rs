@@ -6,6 +6,7 @@ use keyrack_model::reservation::Status;
 use keyrack_model::stay::{StayDate, plus_days};
 
 use super::draft::{Draft, ReservationKey};
+use super::drawn::draw_as_fact;
 use super::hold::present;
 use super::refusal::Refusal;
 use super::request::receipt;
@@ -161,6 +162,7 @@ fn undo(draft: &mut Draft, mut stay: Reservation, today: StayDate) -> Answer {
         let words = "a check-out is undone within its business day only";
         return Err(Refusal::IllegalTransition(words.to_owned()));
     }
+    let before = stay.clone();
     for room in &mut stay.rooms {
         if let Some((from, until, departure)) = point.taken.get(&room.id.0) {
             room.taken_from = *from;
@@ -171,6 +173,7 @@ fn undo(draft: &mut Draft, mut stay: Reservation, today: StayDate) -> Answer {
     stay.status = point.status;
     stay.detail.undo = None;
     stay.unflag(KEEPS_NIGHTS);
+    draw_as_fact(draft, Some(&before), &mut stay);
     let (stay, nights) = draft.put(stay, "undone", None);
     Ok(receipt(stay, "undone", nights))
 }
@@ -199,12 +202,14 @@ fn overdue(draft: &mut Draft, mut stay: Reservation, today: StayDate) -> Answer 
         ));
     }
     let tomorrow = plus_days(today, 1);
+    let before = stay.clone();
     let last = stay.present_rooms().map(|room| room.taken_until).max();
     for room in stay.rooms.iter_mut().filter(|room| !room.is_given_back) {
         if Some(room.taken_until) == last {
             room.taken_until = tomorrow.max(room.taken_until);
         }
     }
+    draw_as_fact(draft, Some(&before), &mut stay);
     stay.flag("overdue");
     let (stay, nights) = draft.put(stay, "overdue", None);
     Ok(receipt(stay, "overdue", nights))

@@ -5,6 +5,7 @@ use keyrack_model::id::{AccountId, PropertyId, ReservationId};
 use keyrack_model::reservation::{ReservationRevision, RevisionKind, Status};
 
 use super::draft::{Draft, Reference};
+use super::drawn::draw_as_fact;
 use super::hold::{cancelled, expired};
 use super::record_rooms::{Clip, map_rooms, reopened_there, revise_rooms};
 use super::record_told::{blank, flag_oddities, guests, tell};
@@ -149,7 +150,8 @@ fn keep_cancelled(draft: &mut Draft, fact: &Fact, known: Reference) -> Receipt {
 }
 
 fn create(draft: &mut Draft, fact: &Fact, successor_of: Option<ReservationId>) -> Receipt {
-    let new = blank(draft, fact, successor_of);
+    let mut new = blank(draft, fact, successor_of);
+    draw_as_fact(draft, None, &mut new);
     let key = (new.property, new.id);
     let reason = successor_of.map(|id| format!("continues {id}, which had ended"));
     let (new, nights) = draft.put(new, "confirmed", reason);
@@ -190,7 +192,7 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
     let clip = Clip::around(rules.business_day(draft.now()));
     let reopened = reopened_there(&rules, &before.rooms);
     let rooms_before = before.rooms.clone();
-    let mut after = before;
+    let mut after = before.clone();
     let key = (after.property, after.id);
     let by_both = revise_rooms(&rules, &mut after.rooms, &fact.revision, clip);
     after.keep_changes_since(&rooms_before);
@@ -207,6 +209,7 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
     tell(&mut after, report);
     after.unflag("unmapped");
     flag_oddities(&mut after, fact, &rules, clip);
+    draw_as_fact(draft, Some(&before), &mut after);
     let (after, nights) = draft.put(after, "modified", None);
     draft.tell_again(&after, reopened);
     draft.put_guests(key, guests(fact));
@@ -218,12 +221,14 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
 /// a newer state has not overtaken.
 fn map(draft: &mut Draft, fact: &Fact, mut present: Reservation) -> Receipt {
     let rules = draft.rules(present.property);
+    let before = present.clone();
     if !map_rooms(&rules, &mut present.rooms, &fact.revision) {
         return repeated(Some(present), "older");
     }
     if !present.has_unmapped_room() {
         present.unflag("unmapped");
     }
+    draw_as_fact(draft, Some(&before), &mut present);
     let reason = Some("the codes of an older state are mapped now".to_owned());
     let (present, nights) = draft.put(present, "modified", reason);
     receipt(present, "modified", nights)

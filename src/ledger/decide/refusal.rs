@@ -46,8 +46,12 @@ pub enum Refusal {
         /// Nights concerned.
         nights: Vec<(RoomTypeId, StayDate)>,
     },
+    /// The allotment that this is sold from has too few rooms left on these nights.
+    AllotmentExhausted(Vec<(RoomTypeId, StayDate)>),
     /// No rooms on these nights.
     SoldOut(Vec<(RoomTypeId, StayDate)>),
+    /// Of wishes that are carried out together these are refused: which, and why each.
+    Several(Vec<(usize, Refusal)>),
     /// The hotel's own change of a channel's reservation needs `told_channel: true`.
     NeedsToldChannel,
 }
@@ -67,7 +71,9 @@ impl Refusal {
             Self::NotYetOpen(_) => "not_yet_open",
             Self::Closed(_) => "closed",
             Self::Restriction { .. } => "restriction",
+            Self::AllotmentExhausted(_) => "allotment_exhausted",
             Self::SoldOut(_) => "sold_out",
+            Self::Several(all) => all.first().map_or("invalid", |(_, first)| first.code()),
         }
     }
 

@@ -9,6 +9,7 @@ use keyrack_model::reservation::{RevisionKind, Status};
 use keyrack_model::stay::{Stay, StayDate};
 
 use super::draft::{Draft, GuestChange, Reference};
+use super::drawn::{self, draw_wished};
 use super::layer::RateTable;
 use super::price::{Product, price};
 use super::refusal::{Force, Refusal};
@@ -39,10 +40,13 @@ pub fn request(draft: &mut Draft, property: PropertyId, wish: &Wish) -> Answer {
     }
     let entering: Vec<Entering> = wish.rooms.iter().map(Entering::whole).collect();
     admit(draft, property, &entering, wish.force.as_ref())?;
+    let drawn = draw_wished(draft, property, wish, &rooms)?;
     let mut claim = Claim::default();
     rooms.iter().for_each(|room| claim.add_room(room));
-    has_rooms(draft, property, &claim.0, wish.force.as_ref())?;
-    let reservation = reservation(draft, property, wish, rooms, hold);
+    let shared = drawn::shared(claim.0, None, &drawn);
+    has_rooms(draft, property, &shared, wish.force.as_ref())?;
+    let mut reservation = reservation(draft, property, wish, rooms, hold);
+    reservation.detail.drawn = drawn;
     Ok(put_down(draft, wish, reservation))
 }
 
@@ -149,6 +153,17 @@ pub fn check_room(
             format!("/rooms/{index}/rate_plan"),
             "no such rate plan".to_owned(),
         ));
+    }
+    if let Some(named) = room.allotment {
+        let pointer = format!("/rooms/{index}/allotment");
+        match rules.pools.allotments.get(&named) {
+            None => wrong.push((pointer, "no such allotment".to_owned())),
+            Some(known) if known.room_type != room.room_type => {
+                let words = format!("the allotment {} keeps rooms of another type", known.code);
+                wrong.push((pointer, words));
+            }
+            Some(_) => {}
+        }
     }
     if room.price.is_some_and(|price| price.minor < 0) {
         wrong.push((

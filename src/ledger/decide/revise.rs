@@ -106,6 +106,29 @@ pub fn moves(delta: &BTreeMap<TypeNight, i32>, from: Pool, to: Pool) -> Vec<Move
     moves
 }
 
+/// The moves from one state of a reservation to another.
+pub fn move_claim(before: Option<&Reservation>, after: &Reservation) -> Vec<Move> {
+    let was = before.map(Claim::of).unwrap_or_default();
+    let pools = (
+        before.and_then(|b| pool_of(b.status)),
+        pool_of(after.status),
+    );
+    claim_moves(pools, &was, &Claim::of(after))
+}
+
+/// The moves from one claim on the shared pool to another, each in its pool.
+pub fn claim_moves(pools: (Option<Pool>, Option<Pool>), was: &Claim, is: &Claim) -> Vec<Move> {
+    match pools {
+        (Some(from), Some(to)) if from != to => {
+            let mut moved = moves(&was.0, from, to);
+            moved.extend(moves(&difference(was, is), Pool::Free, to));
+            moved
+        }
+        (_, Some(pool)) | (Some(pool), None) => moves(&difference(was, is), Pool::Free, pool),
+        (None, None) => Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::civil::date;

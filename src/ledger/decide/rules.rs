@@ -11,6 +11,7 @@ use keyrack_model::reservation::Source;
 use keyrack_model::stay::{StayDate, business_day, plus_days};
 use serde::Deserialize;
 
+use super::allotment::Pools;
 use super::revise::Parts;
 
 /// The rules of one property at one rules version.
@@ -46,6 +47,8 @@ pub struct Rules {
     pub plans: HashMap<RatePlanId, Option<DerivedPlan>>,
     /// Whether any night has a rate or a restriction.
     pub has_rates: bool,
+    /// Its allotments, and who sells from them.
+    pub pools: Pools,
 }
 
 /// How a plan follows another.

@@ -9,6 +9,8 @@ use keyrack_model::reservation::{Source, Status};
 use keyrack_model::stay::{Stay, StayDate};
 use serde::{Deserialize, Serialize};
 
+use super::drawn::Drawn;
+
 /// A reservation without its guests: what rules need, and what answers are made of. As JSON it
 /// stands in the receipt of each idempotency key, so what is not there is not written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +93,10 @@ pub struct Detail {
     /// What an undo goes back to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
+    /// Rooms that came from allotments; all others came from the shared pool. Of a reservation that
+    /// takes no rooms: what it had.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<Drawn>,
 }
 
 /// What an undo goes back to.

@@ -6,15 +6,19 @@ use keyrack_model::channel::{AccountSettings, AccountState, ChannelMapping};
 use keyrack_model::id::{AccountId, ConnectionId, PropertyId, RatePlanId, RoomTypeId};
 use sqlx::PgConnection;
 
+use crate::allotments::AllotmentRow;
 use crate::catalog::{AccountRow, MappingSetup};
 use crate::command::By;
+use crate::decide::allotment::Owner;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup::check::{self, Faults};
 use crate::store::account::{self as store, Listing};
 use crate::store::rate_change::{self, Touched};
-use crate::store::{connection, constraint, mapping, property, rate_plan, room_type};
+use crate::store::{
+    allotment, connection, constraint, mapping, pool_rule, property, rate_plan, room_type,
+};
 
 /// What is asked of an account.
 pub(crate) struct Put<'a> {
@@ -198,6 +202,7 @@ pub(crate) async fn remove(ledger: &Ledger, id: AccountId, by: &By) -> Result<()
     };
     let property = known.account.property;
     mapping::delete(&mut tx, property, id).await?;
+    pool_rule::delete_of(&mut tx, property, id).await?;
     store::remove(&mut tx, id).await?;
     rate_change::raise_rules(&mut tx, property).await?;
     rate_change::note(&mut tx, property, by, &[touched]).await?;
@@ -219,7 +224,7 @@ pub(crate) async fn put_mappings(
         return Ok(Err(Refusal::NotFound("account".to_owned())));
     };
     let property = known.account.property;
-    let found = match found(&mut tx, property, mappings).await? {
+    let found = match found(&mut tx, (property, id), mappings).await? {
         Ok(found) => found,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -239,7 +244,7 @@ pub(crate) async fn put_mappings(
 /// The mappings with our ids in place of our codes.
 async fn found(
     conn: &mut PgConnection,
-    property: PropertyId,
+    (property, account): (PropertyId, AccountId),
     mappings: &[MappingSetup],
 ) -> Result<Result<Vec<ChannelMapping>, Refusal>, LedgerError> {
     let types: HashMap<String, RoomTypeId> = room_type::list(conn, property)
@@ -252,8 +257,9 @@ async fn found(
         .into_iter()
         .map(|p| (p.code, p.id))
         .collect();
+    let allotments = allotment::list(conn, property).await?;
     let mut faults = Faults::default();
-    let mut found = Vec::new();
+    let mut found: Vec<ChannelMapping> = Vec::new();
     for (i, mapping) in mappings.iter().enumerate() {
         let room_type = types.get(&mapping.room_type);
         let pointer = format!("/{i}/room_type");
@@ -264,12 +270,31 @@ async fn found(
             .map(|code| plans.get(code).copied());
         let pointer = format!("/{i}/rate_plan");
         faults.unless(plan != Some(None), &pointer, "no such rate plan");
-        found.extend(room_type.map(|room_type| ChannelMapping {
+        let Some(room_type) = room_type else { continue };
+        let code = mapping.allotment.as_ref();
+        let named = code.and_then(|code| allotments.iter().find(|known| known.code == *code));
+        let fits = |known: &AllotmentRow| {
+            known.version > 0
+                && known.owner == Owner::Account(account)
+                && known.room_type == *room_type
+        };
+        let is_right = code.is_none() || named.is_some_and(fits);
+        let pointer = format!("/{i}/allotment");
+        let sentence = "no such allotment of this account and room type";
+        faults.unless(is_right, &pointer, sentence);
+        let mut same_type = found.iter().filter(|one| one.room_type == *room_type);
+        let pool = (mapping.pool, named.map(|known| known.id));
+        let is_alike = same_type.all(|one| (one.pool, one.allotment) == pool);
+        let sentence = "all mappings of one room type sell from the same pool";
+        faults.unless(is_alike, &format!("/{i}/pool"), sentence);
+        found.push(ChannelMapping {
             room_type: *room_type,
+            pool: pool.0,
+            allotment: pool.1,
             rate_plan: plan.flatten(),
             channel_room_code: mapping.channel_room_code.clone(),
             channel_rate_code: mapping.channel_rate_code.clone(),
-        }));
+        });
     }
     Ok(faults.done().map(|()| found))
 }

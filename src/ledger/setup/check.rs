@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 
 use jiff::tz::TimeZone;
+use keyrack_model::channel::PoolMode;
 use keyrack_model::id::Code;
 use keyrack_model::reservation::Source;
 use keyrack_model::stay::StayRange;
 
+use crate::allotments::Put;
 use crate::catalog::{Derivation, RoomTypeSetup};
 use crate::catalog::{MappingSetup, PropertySetup, RatePlanSetup};
 use crate::decide::buffer_rule::{BufferKind, BufferRule};
+use crate::decide::pool_rule::PoolRule;
 use crate::decide::refusal::Refusal;
+use crate::groups::GroupSetup;
 
 /// Gathers what is wrong: JSON pointer and sentence.
 #[derive(Default)]
@@ -296,6 +300,10 @@ pub(crate) fn mappings(mappings: &[MappingSetup]) -> Result<(), Refusal> {
             .find(|other| other.channel_room_code == *room && other.room_type != mapping.room_type);
         let sentence = "a remote room belongs to one room type";
         faults.unless(other.is_none(), &at("room_type"), sentence);
+        let is_shared = mapping.pool == PoolMode::Shared;
+        let sentence = "names the allotment where the pool is not shared, and only there";
+        let fits = is_shared == mapping.allotment.is_none();
+        faults.unless(fits, &at("allotment"), sentence);
     }
     faults.done()
 }
@@ -316,6 +324,55 @@ pub(crate) fn buffer_rules(rules: &[BufferRule]) -> Result<(), Refusal> {
         let ordered = min.zip(max).is_none_or(|(min, max)| min <= max);
         faults.unless(ordered, &at("lead_days_max"), "not below lead_days_min");
     }
+    faults.done()
+}
+
+/// An allotment, but for the ids that it names.
+pub(crate) fn allotment(put: &Put) -> Result<(), Refusal> {
+    let mut faults = Faults::default();
+    let sentence = "1 to 40 of the characters A-Z a-z 0-9 . _ -";
+    faults.unless(Code::new(&put.code).is_some(), "/allotment", sentence);
+    let days = (0..=2_000).contains(&put.release.period_days);
+    faults.unless(days, "/release_period_days", "0 to 2000 days");
+    for (i, value) in put.values.iter().enumerate() {
+        let at = |field: &str| format!("/values/{i}/{field}");
+        let fits = (0..=ROOMS_MAX).contains(&value.rooms);
+        faults.unless(fits, &at("rooms"), "0 to 100000");
+        faults.unless(value.weekdays.bits() != 0, &at("weekdays"), "at least one");
+    }
+    let reason = put.force.as_ref().map(|force| force.reason.trim());
+    faults.unless(
+        reason != Some(""),
+        "/force/reason",
+        "a force needs a reason",
+    );
+    faults.done()
+}
+
+/// Pool rules, but for the ids that they name.
+pub(crate) fn pool_rules(rules: &[PoolRule]) -> Result<(), Refusal> {
+    let mut faults = Faults::default();
+    for (i, rule) in rules.iter().enumerate() {
+        let at = |field: &str| format!("/{i}/{field}");
+        faults.unless(rule.weekdays.bits() != 0, &at("weekdays"), "at least one");
+        let Some(scarcity) = rule.scarcity else {
+            continue;
+        };
+        let fits = (0..=ROOMS_MAX).contains(&scarcity.at_most);
+        faults.unless(fits, &at("when_free"), "0 to 100000");
+        let is_above = scarcity.again_at > scarcity.at_most && scarcity.again_at <= ROOMS_MAX;
+        faults.unless(is_above, &at("until_free"), "more rooms than when_free");
+    }
+    faults.done()
+}
+
+/// A group.
+pub(crate) fn group(code: &str, setup: &GroupSetup) -> Result<(), Refusal> {
+    let mut faults = Faults::default();
+    let sentence = "1 to 40 of the characters A-Z a-z 0-9 . _ -";
+    faults.unless(Code::new(code).is_some(), "/group", sentence);
+    let is_named = !setup.name.trim().is_empty();
+    faults.unless(is_named, "/name", "must not be empty");
     faults.done()
 }
 
@@ -386,6 +443,8 @@ mod tests {
                 rate_plan: plan.map(str::to_owned),
                 channel_room_code: room.into(),
                 channel_rate_code: rate.map(str::to_owned),
+                pool: Default::default(),
+                allotment: None,
             };
         let good = [
             mapping("dbl", Some("flex"), "R1", Some("A")),

@@ -11,6 +11,7 @@ use crate::decide::entry::Move;
 use crate::decide::refusal::Force;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::setup::pool_rules;
 use crate::store::entry::{self, Lines};
 use crate::store::rate_change::{self, Touched};
 use crate::store::{connection, night, property};
@@ -54,6 +55,9 @@ pub(crate) async fn extend(ledger: &Ledger, id: PropertyId) -> Result<u32, Ledge
     }
     connection::commit(tx).await?;
     count(ledger, id, &by, calendar.business_day).await?;
+    if let Some(opened) = opened {
+        pool_rules::review(ledger, id, &by, opened).await?;
+    }
     Ok(u32::try_from(born.len()).unwrap_or(u32::MAX))
 }
 

@@ -1,9 +1,11 @@
 //! How the catalog is written: one transaction a verb, the property's row locked first.
 
 pub(crate) mod account;
+pub(crate) mod allotment;
 pub(crate) mod buffer_rules;
 pub(crate) mod check;
 pub(crate) mod horizon;
+pub(crate) mod pool_rules;
 pub(crate) mod property;
 pub(crate) mod rate_plan;
 pub(crate) mod rates;

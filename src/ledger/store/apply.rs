@@ -11,6 +11,7 @@ use sqlx::postgres::PgDatabaseError;
 use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
+use super::apply_allotment;
 use super::apply_row::{
     ChangeRow, EntryRow, GuestRow, Guests, NewRow, NightRow, Place, ReceiptRow, StayRow,
 };
@@ -48,6 +49,9 @@ pub(crate) async fn apply(
     let draw = i32::try_from(draw).unwrap_or(i32::MAX);
     let plain = || changes.new.iter().filter(|new| !is_changed(new));
     let stays = plain().flat_map(|new| new.rooms.iter().map(move |room| StayRow(new, room)));
+    // Where allotted rooms change, all nights go with them.
+    let by_key = changes.allotments.moves_nights;
+    let nights = if by_key { &[][..] } else { &changes.nights };
     let night = |night| NightRow(night, places.get(&night.0).copied());
     let query = sqlx::query(CALL)
         .bind(Timestamp::from(changes.now))
@@ -57,7 +61,7 @@ pub(crate) async fn apply(
         .bind(plain().map(NewRow).collect::<Vec<_>>())
         .bind(stays.collect::<Vec<_>>())
         .bind(column(&changes.changed, ChangeRow))
-        .bind(column(&changes.nights, night))
+        .bind(column(nights, night))
         .bind(column(&changes.entries, EntryRow))
         .bind(
             changes
@@ -76,9 +80,13 @@ pub(crate) async fn apply(
             numbers: row.try_get::<Option<_>, _>(1)?.unwrap_or_default(),
         }),
         Err(sqlx::Error::Database(error)) => match error.code().as_deref() {
-            Some("KR001") => Ok(Applied::Short {
-                properties: named(&*error),
-            }),
+            Some("KR001") => {
+                let mut properties = named(&*error);
+                if properties.is_empty() {
+                    properties = changes.rules.iter().map(|(id, _)| *id).collect();
+                }
+                Ok(Applied::Short { properties })
+            }
             Some("KR002") => Ok(Applied::Short {
                 properties: BTreeSet::new(),
             }),
@@ -92,7 +100,7 @@ pub(crate) async fn apply(
 const CALL: &str = "select ledger_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $13), \
     (select array_agg(nextval('reservation_number')) from generate_series(1, $12::integer))";
 
-/// The properties of which somebody was first on a row, as the function says.
+/// The properties of which somebody was first on a row, where the function says it.
 fn named(error: &dyn DatabaseError) -> BTreeSet<PropertyId> {
     let detail = error.try_downcast_ref::<PgDatabaseError>();
     let ids = detail.and_then(PgDatabaseError::detail).unwrap_or_default();
@@ -127,6 +135,7 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
     let nothing = reassigned.is_empty()
         && changes.references.is_empty()
         && changes.blocks.is_empty()
+        && changes.allotments.is_empty()
         && changes.guests.iter().all(|one| is_of_new(changes, one))
         && changes.overbooked.is_empty()
         && changes.cured.is_empty()
@@ -159,7 +168,7 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
                 version: *version,
             })
         });
-    Ok(Some(json!({
+    let mut more = json!({
         // By rows of their own.
         "changed": [],
         "reassigned": reassigned,
@@ -173,7 +182,11 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
             .map(|(key, rooms)| on_night(changes, *key, *rooms)).collect::<Vec<_>>(),
         "cured": changes.cured.iter()
             .map(|key| on_night(changes, *key, 0)).collect::<Vec<_>>(),
-    })))
+    });
+    if !changes.allotments.is_empty() {
+        more["allotments"] = apply_allotment::rows(changes);
+    }
+    Ok(Some(more))
 }
 
 /// Its rooms or their nights are others, or it has ended: who sleeps where is looked at.

@@ -40,6 +40,35 @@ pub(crate) async fn dead_holds(
     Ok(rows.into_iter().map(dead).collect())
 }
 
+/// Dead holds of properties that drew from an allotment, or whose nights turn switches; of each its
+/// share at most.
+pub(crate) async fn drawn(
+    conn: &mut PgConnection,
+    shares: &BTreeMap<PropertyId, u32>,
+) -> Result<Vec<(ReservationKey, Duration)>, LedgerError> {
+    let share = |share: &u32| i32::try_from(*share).unwrap_or(i32::MAX);
+    let rows: Vec<(i64, Uuid, i64)> = sqlx::query_as(
+        "select k.property_id, h.reservation_id,
+                (extract(epoch from (select ledger_now()) - h.hold_dead_at) * 1000)::bigint
+           from unnest($1::bigint[], $2::integer[]) k(property_id, share)
+          cross join lateral (
+                select r.reservation_id, r.hold_dead_at from reservation r
+                 where r.property_id = k.property_id and r.status = 'held'
+                   and r.hold_dead_at <= (select ledger_now())
+                   and (r.detail ? 'drawn'
+                        or exists (select from pool_rule q where q.property_id = k.property_id
+                                                             and q.free_at_most is not null))
+                   and r.flags @> '{expiry_failed}' is false
+                 order by r.hold_dead_at limit k.share) h",
+    )
+    .bind(shares.keys().map(|id| id.0).collect::<Vec<_>>())
+    .bind(shares.values().map(share).collect::<Vec<_>>())
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading dead holds"))?;
+    Ok(rows.into_iter().map(dead).collect())
+}
+
 /// Lets go the longest dead holds of properties, of each its share at most, and says which and how
 /// long they were dead. What somebody changes just now is passed over.
 pub(crate) async fn expire(

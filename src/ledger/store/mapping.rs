@@ -1,7 +1,7 @@
 //! Our codes and a channel's: `mapping`.
 
-use keyrack_model::channel::ChannelMapping;
-use keyrack_model::id::{AccountId, PropertyId, RatePlanId, RoomTypeId};
+use keyrack_model::channel::{ChannelMapping, PoolMode};
+use keyrack_model::id::{AccountId, AllotmentId, PropertyId, RatePlanId, RoomTypeId};
 use sqlx::PgConnection;
 
 use crate::catalog::MappingSetup;
@@ -12,12 +12,15 @@ pub(crate) async fn codes(
     conn: &mut PgConnection,
     account: AccountId,
 ) -> Result<Vec<MappingSetup>, LedgerError> {
-    let rows: Vec<(String, Option<String>, String, Option<String>)> = sqlx::query_as(
-        "select t.code, p.code, m.channel_room_code, m.channel_rate_code
+    let rows: Vec<CodesRow> = sqlx::query_as(
+        "select t.code as room_type, p.code as rate_plan, m.channel_room_code, m.channel_rate_code,
+                m.pool, l.code as allotment
          from account a
          join mapping m using (property_id, account_id)
          join room_type t using (property_id, room_type_id)
          left join rate_plan p on p.property_id = m.property_id and p.rate_plan_id = m.rate_plan_id
+         left join allotment l on l.property_id = m.property_id
+                              and l.allotment_id = m.allotment_id
          where a.account_id = $1
          order by m.channel_room_code, m.channel_rate_code nulls first",
     )
@@ -25,17 +28,41 @@ pub(crate) async fn codes(
     .fetch_all(conn)
     .await
     .map_err(LedgerError::while_doing("reading mappings"))?;
-    let mappings = rows.into_iter();
-    Ok(mappings
-        .map(
-            |(room_type, rate_plan, channel_room_code, channel_rate_code)| MappingSetup {
-                room_type,
-                rate_plan,
-                channel_room_code,
-                channel_rate_code,
-            },
-        )
-        .collect())
+    let each = rows.into_iter().map(|row| {
+        Ok(MappingSetup {
+            room_type: row.room_type,
+            rate_plan: row.rate_plan,
+            channel_room_code: row.channel_room_code,
+            channel_rate_code: row.channel_rate_code,
+            pool: mode(&row.pool)?,
+            allotment: row.allotment,
+        })
+    });
+    each.collect()
+}
+
+#[derive(sqlx::FromRow)]
+struct CodesRow {
+    room_type: String,
+    rate_plan: Option<String>,
+    channel_room_code: String,
+    channel_rate_code: Option<String>,
+    pool: String,
+    allotment: Option<String>,
+}
+
+fn mode(name: &str) -> Result<PoolMode, LedgerError> {
+    PoolMode::from_name(name).ok_or_else(|| LedgerError::Unreadable(format!("the pool {name:?}")))
+}
+
+#[derive(sqlx::FromRow)]
+struct IdsRow {
+    room_type_id: i64,
+    rate_plan_id: Option<i64>,
+    channel_room_code: String,
+    channel_rate_code: Option<String>,
+    pool: String,
+    allotment_id: Option<i64>,
 }
 
 /// The mappings of an account by ids, in order of the channel's codes.
@@ -43,8 +70,9 @@ pub(crate) async fn ids(
     conn: &mut PgConnection,
     account: AccountId,
 ) -> Result<Vec<ChannelMapping>, LedgerError> {
-    let rows: Vec<(i64, Option<i64>, String, Option<String>)> = sqlx::query_as(
-        "select m.room_type_id, m.rate_plan_id, m.channel_room_code, m.channel_rate_code
+    let rows: Vec<IdsRow> = sqlx::query_as(
+        "select m.room_type_id, m.rate_plan_id, m.channel_room_code, m.channel_rate_code, m.pool,
+                m.allotment_id
          from account a join mapping m using (property_id, account_id)
          where a.account_id = $1
          order by m.channel_room_code, m.channel_rate_code nulls first",
@@ -53,17 +81,17 @@ pub(crate) async fn ids(
     .fetch_all(conn)
     .await
     .map_err(LedgerError::while_doing("reading mappings"))?;
-    let mappings = rows.into_iter();
-    Ok(mappings
-        .map(
-            |(room_type, plan, channel_room_code, channel_rate_code)| ChannelMapping {
-                room_type: RoomTypeId(room_type),
-                rate_plan: plan.map(RatePlanId),
-                channel_room_code,
-                channel_rate_code,
-            },
-        )
-        .collect())
+    let each = rows.into_iter().map(|row| {
+        Ok(ChannelMapping {
+            room_type: RoomTypeId(row.room_type_id),
+            rate_plan: row.rate_plan_id.map(RatePlanId),
+            channel_room_code: row.channel_room_code,
+            channel_rate_code: row.channel_rate_code,
+            pool: mode(&row.pool)?,
+            allotment: row.allotment_id.map(AllotmentId),
+        })
+    });
+    each.collect()
 }
 
 /// The room type that an account's unmapped rooms take, where one is set.
@@ -116,12 +144,14 @@ pub(crate) async fn insert(
         .iter()
         .map(|m| m.channel_rate_code.as_deref())
         .collect();
+    let allotments: Vec<Option<i64>> = mappings.iter().map(|m| m.allotment.map(|a| a.0)).collect();
     sqlx::query(
         "insert into mapping (property_id, account_id, room_type_id, rate_plan_id,
-                              channel_room_code, channel_rate_code)
-         select $1, $2, m.room_type_id, m.rate_plan_id, m.room_code, m.rate_code
-         from unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[])
-              as m (room_type_id, rate_plan_id, room_code, rate_code)",
+                              channel_room_code, channel_rate_code, pool, allotment_id)
+         select $1, $2, m.room_type_id, m.rate_plan_id, m.room_code, m.rate_code, m.pool,
+                m.allotment_id
+         from unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[])
+              as m (room_type_id, rate_plan_id, room_code, rate_code, pool, allotment_id)",
     )
     .bind(property.0)
     .bind(account.0)
@@ -129,6 +159,8 @@ pub(crate) async fn insert(
     .bind(plans)
     .bind(rooms)
     .bind(rates)
+    .bind(mappings.iter().map(|m| m.pool.as_str()).collect::<Vec<_>>())
+    .bind(allotments)
     .execute(conn)
     .await
     .map_err(LedgerError::while_doing("giving an account mappings"))?;

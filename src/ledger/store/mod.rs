@@ -2,7 +2,9 @@
 
 pub(crate) mod account;
 pub(crate) mod ahead;
+pub(crate) mod allotment;
 pub(crate) mod apply;
+pub(crate) mod apply_allotment;
 pub(crate) mod apply_row;
 pub(crate) mod archive;
 pub(crate) mod assignment;
@@ -16,6 +18,7 @@ pub(crate) mod day;
 pub(crate) mod entry;
 pub(crate) mod expiry;
 pub(crate) mod folio;
+pub(crate) mod group;
 pub(crate) mod idempotency;
 pub(crate) mod kept_answer;
 pub(crate) mod key;
@@ -24,6 +27,7 @@ pub(crate) mod mapping;
 pub(crate) mod moves;
 pub(crate) mod night;
 pub(crate) mod overbooking;
+pub(crate) mod pool_rule;
 pub(crate) mod progress;
 pub(crate) mod property;
 pub(crate) mod rate;

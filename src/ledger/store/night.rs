@@ -233,7 +233,13 @@ pub(crate) async fn dead_holds(
     nights: StayRange,
 ) -> Result<Vec<(RoomTypeId, StayDate, i32)>, LedgerError> {
     let rows: Vec<(i64, Date, i64)> = sqlx::query_as(
-        "select part.room_type_id, n.night::date, sum(s.quantity * part.quantity)
+        // What came from an allotment goes back there, and not to free sale.
+        "select part.room_type_id, n.night::date, sum(s.quantity * part.quantity
+                - case when r.detail ? 'drawn' then coalesce((
+                      select sum((d ->> 'rooms')::int)::int
+                      from jsonb_array_elements(r.detail -> 'drawn') as d
+                      where (d ->> 'room')::int = s.room_stay_id
+                        and (d ->> 'night')::date = n.night::date), 0) else 0 end)
          from reservation r
          join room_stay s using (property_id, reservation_id)
          cross join lateral (

@@ -188,6 +188,8 @@ pub(crate) struct Calendar {
     pub rate_max_minor: Option<i64>,
     /// The first night that may be booked.
     pub bookable_from: Option<StayDate>,
+    /// Whether a rule switches the pool of an account.
+    pub has_pool_rules: bool,
 }
 
 impl Calendar {
@@ -216,6 +218,7 @@ struct CalendarRow {
     rate_min_minor: Option<i64>,
     rate_max_minor: Option<i64>,
     bookable_from: Option<Date>,
+    has_pool_rules: bool,
     now: SqlTimestamp,
 }
 
@@ -226,7 +229,9 @@ pub(crate) async fn calendar(
 ) -> Result<Option<Calendar>, LedgerError> {
     let row: Option<CalendarRow> = sqlx::query_as(
         "select time_zone, currency, day_roll_over, horizon_days, nights_until, rolled_over_to,
-                rate_min_minor, rate_max_minor, bookable_from, ledger_now() as now
+                rate_min_minor, rate_max_minor, bookable_from, ledger_now() as now,
+                exists (select from pool_rule q where q.property_id = property.property_id)
+                    as has_pool_rules
          from property where property_id = $1",
     )
     .bind(id.0)
@@ -243,7 +248,9 @@ pub(crate) async fn lock(
 ) -> Result<Option<Calendar>, LedgerError> {
     let row: Option<CalendarRow> = sqlx::query_as(
         "select time_zone, currency, day_roll_over, horizon_days, nights_until, rolled_over_to,
-                rate_min_minor, rate_max_minor, bookable_from, ledger_now() as now
+                rate_min_minor, rate_max_minor, bookable_from, ledger_now() as now,
+                exists (select from pool_rule q where q.property_id = property.property_id)
+                    as has_pool_rules
          from property where property_id = $1 for no key update",
     )
     .bind(id.0)
@@ -345,6 +352,7 @@ impl TryFrom<CalendarRow> for Calendar {
             rate_min_minor: row.rate_min_minor,
             rate_max_minor: row.rate_max_minor,
             bookable_from: row.bookable_from.map(Date::to_jiff),
+            has_pool_rules: row.has_pool_rules,
         })
     }
 }

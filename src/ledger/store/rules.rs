@@ -4,11 +4,16 @@ use std::collections::HashMap;
 
 use jiff::tz::TimeZone;
 use jiff_sqlx::{Date, Time};
-use keyrack_model::id::{PropertyId, RatePlanId, RoomTypeId};
+use keyrack_model::allotment::Release;
+use keyrack_model::channel::PoolMode;
+use keyrack_model::id::{AccountId, AllotmentId, GroupId, PropertyId, RatePlanId, RoomTypeId};
 use keyrack_model::money::Currency;
+use keyrack_model::stay::StayDate;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
+use super::pool_rule;
+use crate::decide::allotment::{Allotment, Owner, Pools};
 use crate::decide::rules::{DerivedPlan, Policies, Rules, TypeRules};
 use crate::error::LedgerError;
 
@@ -29,6 +34,26 @@ struct PropertyRow {
     types: Option<Json<Vec<TypeRow>>>,
     plans: Option<Json<Vec<PlanRow>>>,
     has_rates: bool,
+    allotments: Option<Json<Vec<AllotmentRow>>>,
+    mapped: Option<Json<Vec<MappedRow>>>,
+    has_pool_rules: bool,
+}
+
+/// Whose, of which type, how, from which allotment.
+type MappedRow = (AccountId, RoomTypeId, String, AllotmentId);
+
+#[derive(serde::Deserialize)]
+struct AllotmentRow {
+    id: AllotmentId,
+    code: String,
+    account: Option<AccountId>,
+    group: Option<GroupId>,
+    room_type: RoomTypeId,
+    release_period_days: i32,
+    cut_off: Option<StayDate>,
+    group_cut_off: Option<StayDate>,
+    is_orphan: bool,
+    version: i64,
 }
 
 #[derive(serde::Deserialize)]
@@ -71,14 +96,42 @@ pub(crate) async fn load(
                 r.derived_from,
                                                      'derivation', r.derivation))
                    from rate_plan r where r.property_id = p.property_id) as plans,
-                exists (select from rate_night n where n.property_id = p.property_id) as has_rates
+                exists (select from rate_night n where n.property_id = p.property_id) as has_rates,
+                (select jsonb_agg(jsonb_build_object('id', a.allotment_id, 'code', a.code,
+                            'account', a.account_id, 'group', a.group_id,
+                            'room_type', a.room_type_id,
+                            'release_period_days', a.release_period_days, 'cut_off', a.cut_off,
+                            'group_cut_off', (select g.cut_off from room_group g
+                                               where g.property_id = a.property_id
+                                                 and g.group_id = a.group_id),
+                            'is_orphan', a.account_id is not null and not exists (
+                                select from account c where c.account_id = a.account_id),
+                            'version', a.version))
+                   from allotment a
+                  where a.property_id = p.property_id and a.version > 0) as allotments,
+                (select jsonb_agg(distinct jsonb_build_array(m.account_id, m.room_type_id, m.pool,
+                                                             m.allotment_id))
+                   from mapping m
+                  where m.property_id = p.property_id and m.pool <> 'shared') as mapped,
+                exists (select from pool_rule q where q.property_id = p.property_id)
+                    as has_pool_rules
            from property p where p.property_id = any($1)",
     )
     .bind(properties.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(conn)
+    .fetch_all(&mut *conn)
     .await
     .map_err(LedgerError::while_doing("reading rules"))?;
-    rows.into_iter().map(PropertyRow::into_rules).collect()
+    let mut all = Vec::new();
+    for row in rows {
+        let has_pool_rules = row.has_pool_rules;
+        let mut rules = row.into_rules()?;
+        if has_pool_rules {
+            // Whoever changes them raises the version first: these are of it or of a later one.
+            rules.pools.rules = pool_rule::list(conn, rules.property).await?;
+        }
+        all.push(rules);
+    }
+    Ok(all)
 }
 
 impl PropertyRow {
@@ -106,8 +159,42 @@ impl PropertyRow {
                 .map(|p| (p.id, p.into_derivation()))
                 .collect::<HashMap<_, _>>(),
             has_rates: self.has_rates,
+            pools: pools(self.allotments, self.mapped)?,
         })
     }
+}
+
+fn pools(
+    allotments: Option<Json<Vec<AllotmentRow>>>,
+    mapped: Option<Json<Vec<MappedRow>>>,
+) -> Result<Pools, LedgerError> {
+    let mut pools = Pools::default();
+    for row in allotments.map(|Json(rows)| rows).unwrap_or_default() {
+        let owner = match (row.account, row.group) {
+            (Some(account), _) => Owner::Account(account),
+            (None, Some(group)) => Owner::Group(group),
+            (None, None) => return Err(LedgerError::Unreadable("whose allotment".to_owned())),
+        };
+        let allotment = Allotment {
+            code: row.code,
+            owner,
+            room_type: row.room_type,
+            release: Release {
+                period_days: row.release_period_days,
+                cut_off: row.cut_off,
+            },
+            group_cut_off: row.group_cut_off,
+            is_orphan: row.is_orphan,
+            version: row.version,
+        };
+        pools.allotments.insert(row.id, allotment);
+    }
+    for (account, room_type, mode, allotment) in mapped.map(|Json(m)| m).unwrap_or_default() {
+        let mode = PoolMode::from_name(&mode)
+            .ok_or_else(|| LedgerError::Unreadable(format!("the pool {mode:?}")))?;
+        pools.mapped.insert((account, room_type), (mode, allotment));
+    }
+    Ok(pools)
 }
 
 impl TypeRow {

@@ -143,6 +143,41 @@ pub(crate) async fn cases(
         .map_err(LedgerError::while_doing("comparing cases"))
 }
 
+/// A night of which allotments prove something else than it says, in words with both numbers.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct UnprovenAllotment {
+    pub room_type: Option<String>,
+    pub stay_date: Date,
+    pub what: String,
+}
+
+/// What cannot be proved of allotments; nothing is read where there are none and no night keeps a
+/// room for one.
+pub(crate) async fn allotments(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    from: From,
+) -> Result<Vec<UnprovenAllotment>, LedgerError> {
+    let doing = LedgerError::while_doing("proving allotments");
+    let is_any: bool = sqlx::query_scalar(
+        "select exists (select from allotment where property_id = $1)
+                or exists (select from night where property_id = $1 and allotted > 0)",
+    )
+    .bind(property.0)
+    .fetch_one(&mut *conn)
+    .await
+    .map_err(&doing)?;
+    if !is_any {
+        return Ok(Vec::new());
+    }
+    sqlx::query_as(include_str!("sql/verify_allotments.sql"))
+        .bind(property.0)
+        .bind(from == From::Beginning)
+        .fetch_all(conn)
+        .await
+        .map_err(doing)
+}
+
 /// How many nights and reservations are compared.
 pub(crate) async fn counts(
     conn: &mut PgConnection,

@@ -84,6 +84,9 @@ impl Books {
             Command::SetNights { changes, dry_run } => {
                 capacity::set_nights(house, changes, *dry_run, now)
             }
+            Command::RequestAll(_) | Command::Agree(_) | Command::ReleaseAllotment { .. } => {
+                unreachable!("no shape of the simulation has groups or allotments")
+            }
             Command::SetBlocks { room, blocks } => capacity::set_blocks(house, room, blocks, now),
             Command::SetPhysical {
                 room_type,

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use keyrack_distribution::accounts::mappings;
 use keyrack_ledger::catalog::{self, MappingSetup};
+use keyrack_model::channel::PoolMode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -39,18 +40,46 @@ struct MappingBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     channel_rate_code: Option<String>,
-    /// From which pool it sells.
+    /// From which pool it sells; one for all mappings of a room type.
     #[serde(default)]
     pool: PoolBody,
+    /// Code of its allotment, where the pool is not `shared`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    allotment: Option<String>,
 }
 
 /// From which pool an account sells.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum PoolBody {
+pub enum PoolBody {
     /// First come, first served.
     #[default]
     Shared,
+    /// What is left of its allotment, and nothing else.
+    Allotment,
+    /// What is left of its allotment, then what is free.
+    AllotmentThenShared,
+}
+
+impl From<PoolBody> for PoolMode {
+    fn from(body: PoolBody) -> Self {
+        match body {
+            PoolBody::Shared => Self::Shared,
+            PoolBody::Allotment => Self::Allotment,
+            PoolBody::AllotmentThenShared => Self::AllotmentThenShared,
+        }
+    }
+}
+
+impl From<PoolMode> for PoolBody {
+    fn from(mode: PoolMode) -> Self {
+        match mode {
+            PoolMode::Shared => Self::Shared,
+            PoolMode::Allotment => Self::Allotment,
+            PoolMode::AllotmentThenShared => Self::AllotmentThenShared,
+        }
+    }
 }
 
 /// Replaces the mappings of an account: the whole list. Codes that are left behind are closed at
@@ -98,12 +127,13 @@ async fn show(
 
 impl From<MappingBody> for MappingSetup {
     fn from(body: MappingBody) -> Self {
-        let PoolBody::Shared = body.pool;
         Self {
             room_type: body.room_type,
             rate_plan: body.rate_plan,
             channel_room_code: body.channel_room_code,
             channel_rate_code: body.channel_rate_code,
+            pool: body.pool.into(),
+            allotment: body.allotment,
         }
     }
 }
@@ -115,7 +145,8 @@ impl From<MappingSetup> for MappingBody {
             rate_plan: setup.rate_plan,
             channel_room_code: setup.channel_room_code,
             channel_rate_code: setup.channel_rate_code,
-            pool: PoolBody::Shared,
+            pool: setup.pool.into(),
+            allotment: setup.allotment,
         }
     }
 }

@@ -4,7 +4,7 @@ mod account;
 mod explain;
 mod go_live;
 mod lifecycle;
-mod mappings;
+pub mod mappings;
 mod told;
 mod view;
 

@@ -48,6 +48,9 @@ pub struct NewReservation {
     account: Option<String>,
     /// … and the channel's reference; its electronic message becomes the next revision.
     channel_reference: Option<String>,
+    /// Code of the group that it belongs to: rooms that name no allotment are drawn from its block
+    /// of their type.
+    group: Option<String>,
     /// What pays it, where it is confirmed at once.
     payment_reference: Option<String>,
     /// Prepaid or guaranteed: a no-show keeps its nights.
@@ -227,8 +230,11 @@ impl NewReservation {
             let message = "names a room of a reservation that is there: leave it out here";
             wrongs.unless(room.room_stay_id.is_none(), pointer, message);
         }
-        let rooms = wished(house, self.rooms, &mut wrongs).await?;
+        let mut rooms = wished(house, self.rooms, &mut wrongs).await?;
         wrongs.finish()?;
+        if let Some(group) = &self.group {
+            draw_from_blocks(house, group, &mut rooms).await?;
+        }
         let channel = match (self.account, self.channel_reference) {
             (Some(account), Some(reference)) => {
                 Some((house.account(&account, "/account").await?, reference))
@@ -273,6 +279,27 @@ impl NewReservation {
             }
         }
     }
+}
+
+/// Rooms that name no allotment are drawn from the group's block of their type.
+async fn draw_from_blocks(
+    house: &House,
+    group: &str,
+    rooms: &mut [WishedRoom],
+) -> Result<(), Problem> {
+    let blocks = house.blocks(group, "/group").await?;
+    for (at, room) in rooms.iter_mut().enumerate() {
+        if room.allotment.is_some() {
+            continue;
+        }
+        let block = blocks.iter().find(|one| one.room_type == room.room_type);
+        let block = block.ok_or_else(|| {
+            let message = "no rooms of this type are kept for the group";
+            Problem::invalid(format!("/rooms/{at}/room_type"), message)
+        })?;
+        room.allotment = Some(block.id);
+    }
+    Ok(())
 }
 
 impl From<StaffSource> for Source {

@@ -72,6 +72,9 @@ pub struct RoomBody {
     /// Who sleeps here.
     #[schema(value_type = Option<String>)]
     pub guest_name: Option<GuestName>,
+    /// Code of the allotment that it is drawn from, and from nowhere else; left out, the desk sells
+    /// what is shared.
+    pub allotment: Option<String>,
 }
 
 impl GuestBody {
@@ -133,6 +136,10 @@ impl RoomBody {
         let rate_plan = self.rate_plan.as_deref();
         names.room_types.id(&self.room_type).is_some()
             && rate_plan.is_none_or(|code| names.rate_plans.id(code).is_some())
+            && self
+                .allotment
+                .as_deref()
+                .is_none_or(|code| names.allotments.id(code).is_some())
     }
 
     fn wished(self, names: &Names, at: usize, wrongs: &mut Wrongs) -> Option<WishedRoom> {
@@ -144,6 +151,12 @@ impl RoomBody {
             rate_plan != Some(None),
             at("/rate_plan"),
             "no such rate plan",
+        );
+        let allotment = self.allotment.map(|code| names.allotments.id(&code));
+        wrongs.unless(
+            allotment != Some(None),
+            at("/allotment"),
+            "no such allotment",
         );
         let stay = wrongs.stay(self.arrival, self.departure, &at(""));
         let fits = (1..=QUANTITY_MAX).contains(&self.quantity);
@@ -168,6 +181,7 @@ impl RoomBody {
             adults: self.adults,
             children_ages: self.children_ages,
             guest_name: self.guest_name,
+            allotment: allotment.flatten(),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! A reservation as it is shown.
 
 use jiff::Timestamp;
+use keyrack_ledger::decide::drawn::Drawn;
 use keyrack_ledger::decide::state::{Booked, Reservation, RoomStay};
 use keyrack_ledger::reservations::Folio;
 use keyrack_model::id::RoomStayId;
@@ -152,6 +153,21 @@ pub struct RoomView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     booked: Option<BookedView>,
+    /// Nights whose rooms came from an allotment; all others came from the shared pool.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    drawn: Vec<DrawnView>,
+}
+
+/// Rooms of a night that came from an allotment.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DrawnView {
+    /// The night.
+    stay_date: Day,
+    /// Code of the allotment.
+    allotment: String,
+    /// How many rooms.
+    rooms: i32,
 }
 
 /// A room as the channel booked it.
@@ -262,6 +278,11 @@ impl ReservationView {
         let is_held = reservation.status == Status::Held;
         let hold_until = reservation.hold_until.filter(|_| is_held);
         let rooms = reservation.present_rooms();
+        let takes_rooms = reservation.takes_rooms();
+        let drawn: Vec<Drawn> = match takes_rooms {
+            true => detail.drawn.clone(),
+            false => Vec::new(),
+        };
         Self {
             id: reservation.id.0,
             number: reservation.number.to_string(),
@@ -271,7 +292,7 @@ impl ReservationView {
             account: reservation.account.map(|id| names.accounts.shown(id)),
             channel_reference: reservation.channel_reference.clone(),
             rooms: rooms
-                .map(|room| RoomView::new(room, &persons, names))
+                .map(|room| RoomView::new(room, &drawn, &persons, names))
                 .collect(),
             guest: persons.guest.into(),
             hold_until,
@@ -313,7 +334,7 @@ impl ReservationView {
 }
 
 impl RoomView {
-    fn new(room: &RoomStay, persons: &Persons, names: &Names) -> Self {
+    fn new(room: &RoomStay, drawn: &[Drawn], persons: &Persons, names: &Names) -> Self {
         let of = |id: &RoomStayId| *id == room.id;
         let guest = persons.room_guests.iter().find(|(id, _)| of(id));
         let assigned = persons.assigned.iter().find(|(id, _)| of(id));
@@ -339,6 +360,15 @@ impl RoomView {
                 .booked
                 .as_ref()
                 .map(|booked| BookedView::new(booked, names)),
+            drawn: drawn
+                .iter()
+                .filter(|one| one.room == room.id)
+                .map(|one| DrawnView {
+                    stay_date: Day(one.night),
+                    allotment: names.allotments.shown(one.allotment),
+                    rooms: one.rooms,
+                })
+                .collect(),
         }
     }
 

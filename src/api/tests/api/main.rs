@@ -1,10 +1,12 @@
 //! The HTTP contract from outside, on a real Postgres.
 
 mod abuse;
+mod allotments;
 mod app;
 mod availability;
 mod channels;
 mod document;
+mod groups;
 mod hostile;
 mod inventory;
 mod manners;

@@ -195,7 +195,7 @@ async fn paths_and_verbs_that_are_not_there_are_problems_too() {
         "/",
         "/v1",
         "/v1/nothing",
-        "/v1/properties/seehof/allotments/x",
+        "/v1/properties/seehof/allotment/x",
         "/%ff",
         "//",
     ] {

@@ -306,6 +306,8 @@ pub async fn map(ledger: &Ledger, account: &Account, rooms: &[(&str, &str)]) {
             rate_plan: None,
             channel_room_code: (*channel_room_code).into(),
             channel_rate_code: None,
+            pool: Default::default(),
+            allotment: None,
         });
     catalog::put_mappings(ledger, account.id, &by(), mappings.collect())
         .await

@@ -140,6 +140,7 @@ async fn dead_holds_are_swept_and_living_ones_stay() {
             adults: None,
             children_ages: Vec::new(),
             guest_name: None,
+            allotment: None,
         }],
         guest: None,
         note: None,

@@ -229,6 +229,7 @@ impl House {
                 adults: None,
                 children_ages: Vec::new(),
                 guest_name: None,
+                allotment: None,
             }],
             guest: None,
             note: None,
@@ -363,6 +364,8 @@ pub fn map(room_type: &str, plan: Option<&str>, room: &str, rate: Option<&str>) 
         rate_plan: plan.map(str::to_owned),
         channel_room_code: room.into(),
         channel_rate_code: rate.map(str::to_owned),
+        pool: Default::default(),
+        allotment: None,
     }
 }
 

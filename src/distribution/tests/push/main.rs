@@ -14,6 +14,7 @@ mod lag;
 mod order;
 mod pages;
 mod plans;
+mod pools;
 mod portal;
 mod sets;
 mod webhooks;

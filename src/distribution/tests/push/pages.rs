@@ -293,6 +293,7 @@ fn wish(house: &House, reservation: ReservationId, stay: Stay) -> Wish {
             adults: None,
             children_ages: Vec::new(),
             guest_name: None,
+            allotment: None,
         }],
         guest: None,
         note: None,

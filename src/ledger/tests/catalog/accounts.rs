@@ -145,6 +145,8 @@ fn mapping(room_type: &str, plan: Option<&str>, room: &str, rate: Option<&str>) 
         rate_plan: plan.map(str::to_owned),
         channel_room_code: room.into(),
         channel_rate_code: rate.map(str::to_owned),
+        pool: Default::default(),
+        allotment: None,
     }
 }
 

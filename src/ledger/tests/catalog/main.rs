@@ -6,6 +6,7 @@ mod days;
 mod desk;
 mod hotel;
 mod keys;
+mod pools;
 mod properties;
 mod rate_plans;
 mod rates;

@@ -45,6 +45,7 @@ pub fn wish(
             adults: None,
             children_ages: Vec::new(),
             guest_name: None,
+            allotment: None,
         }],
         guest: Some(Guest {
             name: "Ada Example".into(),

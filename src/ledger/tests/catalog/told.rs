@@ -83,6 +83,8 @@ impl Told {
             rate_plan: plan.map(str::to_owned),
             channel_room_code: format!("R-{room_type}"),
             channel_rate_code: plan.map(str::to_owned),
+            pool: Default::default(),
+            allotment: None,
         });
         let (ledger, by) = (&self.hotel.ledger, &self.hotel.by);
         let put = catalog::put_mappings(ledger, self.account.id, by, setups.collect()).await;

@@ -82,6 +82,7 @@ fn wished(room_stay: Option<i32>, room_type: RoomTypeId, stay: Stay) -> WishedRo
         adults: None,
         children_ages: Vec::new(),
         guest_name: None,
+        allotment: None,
     }
 }
 

@@ -243,6 +243,7 @@ pub fn wished(room_type: RoomTypeId, stay: Stay) -> WishedRoom {
         adults: Some(2),
         children_ages: Vec::new(),
         guest_name: None,
+        allotment: None,
     }
 }
 

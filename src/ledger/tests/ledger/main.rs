@@ -1,6 +1,10 @@
 //! The ledger against a real Postgres: each verb, and races on one and on two handles.
 #![allow(clippy::unwrap_used)]
 
+mod allotment_chance;
+mod allotment_paper;
+mod allotment_proof;
+mod allotments;
 mod archive;
 mod batches;
 mod checkpoints;
@@ -11,6 +15,8 @@ mod locks;
 mod memory;
 mod overbooking;
 mod pending;
+mod pool_rules;
 mod races;
+mod releases;
 mod rules;
 mod sweeping;

@@ -67,6 +67,7 @@ impl Hotel {
             types: [(DOUBLE, one("double")), (SUITE, one("suite"))].into(),
             plans: Default::default(),
             has_rates: false,
+            pools: Default::default(),
         };
         let mut seen = Seen {
             now: "2030-05-06T12:00:00Z"
@@ -220,6 +221,7 @@ fn room(id: Option<i32>, room_type: RoomTypeId, nights: Stay) -> WishedRoom {
         adults: None,
         children_ages: Vec::new(),
         guest_name: None,
+        allotment: None,
     }
 }
 

@@ -95,6 +95,7 @@ fn rules(shape: &PropertyShape, ids: &PropertyIds) -> Rules {
         types: types.collect(),
         plans: HashMap::new(),
         has_rates: false,
+        pools: Default::default(),
     }
 }
 
@@ -336,6 +337,7 @@ impl Paper {
                     Pool::Outside => sum.physical -= rooms,
                     Pool::Limit => sum.overbooking_limit -= rooms,
                     Pool::OutOfOrder => sum.out_of_order += rooms,
+                    Pool::Allotted => sum.allotted += rooms,
                     Pool::Held => sum.held += rooms,
                     Pool::Sold => sum.sold += rooms,
                     Pool::Free => {}
