@@ -201,6 +201,16 @@ fn told(refusal: &Refusal) -> (Kind, String) {
         ),
         Refusal::Closed(_) => (Kind::Closed, "these nights are closed for sale".to_owned()),
         Refusal::Restriction { why, .. } => (Kind::Restriction, why.clone()),
+        Refusal::NeedsApproval {
+            cost_minor,
+            above_minor,
+        } => (
+            Kind::NeedsApproval,
+            format!(
+                "it costs {cost_minor} minor units and more than {above_minor} takes a manager: \
+                 ask one to approve it, or to do it"
+            ),
+        ),
         Refusal::SoldOut(_) => (
             Kind::SoldOut,
             "there are not enough rooms on these nights".to_owned(),
@@ -246,6 +256,10 @@ mod tests {
                 nights: vec![],
             },
             Refusal::SoldOut(vec![]),
+            Refusal::NeedsApproval {
+                cost_minor: 2,
+                above_minor: 1,
+            },
         ];
         for refusal in refusals {
             let (kind, detail) = told(&refusal);

@@ -41,6 +41,8 @@ pub enum Kind {
     IllegalTransition,
     /// May be forced.
     NeedsForce,
+    /// Takes a manager's approval.
+    NeedsApproval,
     /// Somebody was first.
     VersionMismatch,
     /// `If-Match` is missing.
@@ -113,7 +115,7 @@ const INTERNAL: Row = row(
 );
 
 /// Type, status, when, what the caller should do.
-const TABLE: [(Kind, Row); 25] = {
+const TABLE: [(Kind, Row); 26] = {
     use Kind as K;
     use StatusCode as S;
     [
@@ -218,6 +220,15 @@ const TABLE: [(Kind, Row); 25] = {
             row(S::CONFLICT, "needs_force", "Needs a force", DESK),
         ),
         (
+            K::NeedsApproval,
+            row(
+                S::CONFLICT,
+                "needs_approval",
+                "Takes a manager's approval",
+                "Ask a manager to approve the cost, or to do it.",
+            ),
+        ),
+        (
             K::IdempotencyKeyInUse,
             row(
                 S::CONFLICT,
@@ -309,7 +320,7 @@ mod tests {
             (
                 409,
                 "sold_out closed not_yet_open restriction hold_expired already_confirmed \
-                 illegal_transition needs_force idempotency_key_in_use",
+                 illegal_transition needs_force needs_approval idempotency_key_in_use",
             ),
             (412, "version_mismatch"),
             (428, "precondition_required"),

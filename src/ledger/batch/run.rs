@@ -17,7 +17,7 @@ use crate::decide::draft::{Draft, NightKey};
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
 use crate::store::read::{Keys, Places, Sight};
-use crate::store::{apply, expiry, rate, read, room};
+use crate::store::{apply, expiry, overbooking, rate, read, room};
 
 /// How a try of a batch ended.
 pub(super) enum Tried {
@@ -152,6 +152,7 @@ impl Attempt<'_> {
         let all = || expiries.clone().chain(self.commands.iter().copied());
         // Before the nights that they name: a change in between is noticed by their version.
         let rooms = room::seen(conn, &keys::rooms(all())).await?;
+        let cases = overbooking::seen(conn, &keys::cases(all())).await?;
         let mut keys = keys::of(all(), &known.rules, &rooms, self.relook);
         keys.nights.extend(known.born.iter().copied());
         let mut drawn = self.numbers.draw(keys.numbers);
@@ -167,7 +168,7 @@ impl Attempt<'_> {
         let dead = sight.with_dead_holds;
         let mut seen = sight.seen;
         self.read_rates(conn, &known.rules, &mut seen).await?;
-        seen.rooms = rooms;
+        (seen.rooms, seen.cases) = (rooms, cases);
         seen.rules.clone_from(&known.rules);
         let fresh = std::mem::take(&mut seen.numbers);
         seen.numbers = drawn.0.iter().chain(&fresh).copied().collect();

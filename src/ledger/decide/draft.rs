@@ -14,6 +14,7 @@ use super::blocks::{BlockChange, SeenRoom};
 use super::changes::{Changed, Changes};
 use super::entry::{Entry, Move};
 use super::layer::RateTable;
+use super::overbooking::sheet::{CaseSheet, SeenCases};
 use super::revise::{Claim, TypeNight, difference, moves, pool_of};
 use super::rules::Rules;
 use super::state::Reservation;
@@ -72,6 +73,8 @@ pub struct Seen {
     pub rates: HashMap<PropertyId, RateTable>,
     /// The physical rooms whose blocks are set, by code.
     pub rooms: SeenRooms,
+    /// The overbooking cases that are ended.
+    pub cases: SeenCases,
 }
 
 /// Physical rooms of properties, by code.
@@ -103,6 +106,7 @@ pub struct Draft {
     kept: Vec<(Idempotency, Receipt)>,
     pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
     reviewed: BTreeSet<NightKey>,
+    pub(super) cases: CaseSheet,
     missing: BTreeSet<NightKey>,
     starved: BTreeSet<PropertyId>,
     command_id: Uuid,
@@ -123,6 +127,7 @@ impl Draft {
             kept: Vec::new(),
             blocks: BTreeMap::new(),
             reviewed: BTreeSet::new(),
+            cases: CaseSheet::default(),
             missing: BTreeSet::new(),
             starved: BTreeSet::new(),
             command_id: Uuid::nil(),
@@ -136,6 +141,11 @@ impl Draft {
         self.command_id = asked.command_id;
         self.by = Arc::clone(&asked.by);
         self.line = 0;
+    }
+
+    /// The present command and who asks it.
+    pub fn asking(&self) -> (Uuid, Arc<By>) {
+        (self.command_id, Arc::clone(&self.by))
     }
 
     /// The database's clock at the read.
@@ -412,6 +422,7 @@ impl Draft {
     pub fn changes(self) -> Changes {
         let mut changes = Changes {
             now: self.seen.now,
+            last: self.asking(),
             ..Changes::default()
         };
         changes.rules = self
@@ -442,6 +453,7 @@ impl Draft {
             }
         }
         changes.nights.sort_unstable_by_key(|(key, ..)| *key);
+        self.cases.put_on(&mut changes);
         changes.overbooked.sort_unstable();
         changes.cured.sort_unstable();
         let mut changed: Vec<_> = self.reservations_before.into_iter().collect();

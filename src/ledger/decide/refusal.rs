@@ -50,6 +50,14 @@ pub enum Refusal {
     SoldOut(Vec<(RoomTypeId, StayDate)>),
     /// The hotel's own change of a channel's reservation needs `told_channel: true`.
     NeedsToldChannel,
+    /// A way out of an overbooking costs more than may be spent without a manager; in minor units
+    /// of the property's currency.
+    NeedsApproval {
+        /// What it costs.
+        cost_minor: i64,
+        /// What may be spent.
+        above_minor: i64,
+    },
 }
 
 impl Refusal {
@@ -68,6 +76,7 @@ impl Refusal {
             Self::Closed(_) => "closed",
             Self::Restriction { .. } => "restriction",
             Self::SoldOut(_) => "sold_out",
+            Self::NeedsApproval { .. } => "needs_approval",
         }
     }
 

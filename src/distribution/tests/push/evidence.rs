@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use keyrack_distribution::{notice, resync};
 use keyrack_ledger::command::{Command, Forced, NightChange};
 use keyrack_ledger::decide::refusal::Force;
-use keyrack_ledger::overbookings::{self, Case};
+use keyrack_ledger::overbookings::case::{self, Case, Listed};
 use keyrack_ledger::reservations;
 use keyrack_model::overbooking::Cause;
 use keyrack_model::reservation::{
@@ -70,9 +70,16 @@ impl House {
     async fn case(&self) -> Case {
         self.tell().await;
         resync::step(&self.distribution).await.unwrap();
-        let mut cases = overbookings::list(&self.ledger, self.property, false, 9)
-            .await
-            .unwrap();
+        let mut cases = case::list(
+            &self.ledger,
+            self.property,
+            Listed {
+                limit: 9,
+                ..Listed::default()
+            },
+        )
+        .await
+        .unwrap();
         assert_eq!(cases.len(), 1);
         cases.pop().unwrap()
     }

@@ -10,6 +10,7 @@ mod hotel;
 mod locks;
 mod overbooking;
 mod pending;
+mod queue;
 mod races;
 mod rules;
 mod sweeping;

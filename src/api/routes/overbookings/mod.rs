@@ -1,0 +1,19 @@
+//! The overbooking-resolution queue.
+
+mod body;
+mod list;
+mod resolve;
+mod verbs;
+mod view;
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::state::ApiState;
+
+/// The routes of this folder.
+pub fn routes() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .merge(list::routes())
+        .merge(verbs::routes())
+        .merge(resolve::routes())
+}
