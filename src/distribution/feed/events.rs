@@ -50,6 +50,7 @@ pub(crate) fn of(entry: &TailEntry) -> Option<Event> {
         let name = match case {
             "opened" => "overbooking.opened",
             "resolved" => "overbooking.resolved",
+            "escalated" => "overbooking.escalated",
             _ => return None,
         };
         (
@@ -91,7 +92,7 @@ fn refund(entry: &TailEntry) -> Option<(String, String)> {
 pub fn names() -> Vec<&'static str> {
     let reservations = RESERVATION_EVENTS.iter().map(|(_, name)| *name);
     reservations
-        .chain(["overbooking.opened", "overbooking.resolved"])
+        .chain(CASE_EVENTS)
         .chain(ACCOUNT_EVENTS)
         .collect()
 }
@@ -158,6 +159,13 @@ const RESERVATION_EVENTS: [(&str, &str); 10] = [
     ("completed", "reservation.completed"),
     ("no_show", "reservation.no_show"),
     ("refund_due", "reservation.refund_due"),
+];
+
+/// Told of overbooking cases.
+const CASE_EVENTS: [&str; 3] = [
+    "overbooking.opened",
+    "overbooking.escalated",
+    "overbooking.resolved",
 ];
 
 /// Told when pushes to an account fail, and when they go through again.
