@@ -8,6 +8,7 @@ pub mod advice;
 pub mod case;
 pub mod escalation;
 mod resolve;
+pub mod transfer;
 
 use jiff::Timestamp;
 use keyrack_model::id::{CaseId, PropertyId, RoomTypeId};

@@ -1,13 +1,15 @@
-//! What falls due in the overbooking-resolution queue: deadlines that have passed.
+//! What falls due in the overbooking-resolution queue: deadlines that have passed, and guests on
+//! their way to another hotel whose daemon has died.
 
 use keyrack_ledger::overbookings::escalation::{self, Escalated};
+use keyrack_ledger::overbookings::transfer;
 
 use crate::error::DistributionError;
 use crate::evidence::notice_key;
 use crate::handle::Distribution;
 use crate::notice::{self, About, Kind};
 
-/// Says once of each case whose deadline has passed that it has, and tells people.
+/// Takes up what another daemon has left half done, says once of each case whose deadline has passed that it has, and tells people.
 ///
 /// The case's row remembers both: whoever dies in between leaves the telling to the next, and a
 /// notice that is raised twice is one notice and one mail.
@@ -17,6 +19,7 @@ use crate::notice::{self, About, Kind};
 /// Failures of the database.
 pub async fn work(distribution: &Distribution) -> Result<(), DistributionError> {
     let ledger = &distribution.inner.ledger;
+    transfer::resume_due(ledger).await?;
     let escalated = escalation::escalate_due(ledger).await?;
     metrics::counter!("overbooking_escalated_total").increment(escalated.into());
     for case in escalation::to_tell(ledger).await? {

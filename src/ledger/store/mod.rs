@@ -24,6 +24,7 @@ pub(crate) mod mapping;
 pub(crate) mod moves;
 pub(crate) mod night;
 pub(crate) mod overbooking;
+pub(crate) mod overbooking_transfer;
 pub(crate) mod overbooking_work;
 pub(crate) mod progress;
 pub(crate) mod property;

@@ -1,6 +1,7 @@
 //! What is told of a case: bodies and paths.
 
 use keyrack_ledger::decide::overbooking::end::{CaseEnd, CaseMove};
+use keyrack_ledger::overbookings::transfer::Departure;
 use keyrack_model::id::{CaseId, ReservationId, RoomStayId};
 use keyrack_model::money::{Currency, Money};
 use keyrack_model::overbooking::Ending;
@@ -139,6 +140,38 @@ pub fn check_moves(moves: &[MoveBody], wrongs: &mut Wrongs) {
 }
 
 impl ResolveBody {
+    /// Who goes to which sister property; their moves name nothing here any more.
+    pub fn departures(&mut self) -> Result<Vec<Departure>, Problem> {
+        if self.ending != Ending::SisterProperty {
+            return Ok(Vec::new());
+        }
+        let mut wrongs = Wrongs::default();
+        let mut departures = Vec::new();
+        for (at, one) in self.moves.iter_mut().enumerate() {
+            let (property, room_type) = (one.property.take(), one.room_type.take());
+            if property.is_none() {
+                wrongs.add(format!("/moves/{at}/property"), "say which sister property");
+            }
+            if room_type.is_none() {
+                let words = "say which room type of the sister property";
+                wrongs.add(format!("/moves/{at}/room_type"), words);
+            }
+            departures.push(Departure {
+                reservation: ReservationId(one.reservation),
+                version: one.version,
+                property: property.unwrap_or_default(),
+                room_type: room_type.unwrap_or_default(),
+            });
+        }
+        wrongs.unless(
+            !departures.is_empty(),
+            "/moves",
+            "say which reservation is moved",
+        );
+        wrongs.finish()?;
+        Ok(departures)
+    }
+
     /// As the ledger takes it; room types are this house's.
     pub async fn end(
         self,
@@ -180,6 +213,7 @@ impl ResolveBody {
             note: self.note,
             told_channel: self.told_channel,
             may_approve: false,
+            rehearses: false,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use keyrack_ledger::keys::Role;
-use keyrack_ledger::overbookings;
+use keyrack_ledger::overbookings::{self, transfer};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -38,9 +38,15 @@ async fn resolve(
 ) -> Result<Versioned<CaseView>, Problem> {
     let house = &at.house;
     let currency = ground(&state, house.id).await?.currency();
-    let mut end = body.value.end(house, path.id(), currency).await?;
+    let mut told = body.value;
+    let departures = told.departures()?;
+    let mut end = told.end(house, path.id(), currency).await?;
     end.version = version;
     end.may_approve = at.caller.key.role >= Role::Manager;
-    let done = overbookings::end(state.ledger(), house.id, at.caller.by(), end).await?;
+    let (ledger, by) = (state.ledger(), at.caller.by());
+    let done = match departures.as_slice() {
+        [] => overbookings::end(ledger, house.id, by, end).await?,
+        departures => transfer::end(ledger, house.id, by, end, departures).await?,
+    };
     answered(&state, house, done).await
 }

@@ -36,6 +36,8 @@ pub struct CaseEnd {
     pub told_channel: bool,
     /// The caller may approve what it costs.
     pub may_approve: bool,
+    /// Only asks whether it would be refused.
+    pub rehearses: bool,
 }
 
 /// A guest is moved.
@@ -115,6 +117,9 @@ pub fn end(draft: &mut Draft, property: PropertyId, end: &CaseEnd) -> Answer {
     let beyond = beyond(draft, property, &case, &sold);
     if end.ending != Ending::AcceptedAsIs && !beyond.is_empty() {
         return Err(Refusal::IllegalTransition(still_over(&beyond)));
+    }
+    if end.rehearses {
+        return Ok(told("case_rehearsed", None, Vec::new()));
     }
     let mut moves = Vec::new();
     let mut nights = Vec::new();

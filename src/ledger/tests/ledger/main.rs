@@ -14,3 +14,4 @@ mod queue;
 mod races;
 mod rules;
 mod sweeping;
+mod transfer;

@@ -53,6 +53,7 @@ fn ending(case: CaseId, ending: Ending, moves: Vec<CaseMove>) -> CaseEnd {
         note: None,
         told_channel: false,
         may_approve: false,
+        rehearses: false,
     }
 }
 
