@@ -7,7 +7,10 @@
 pub mod advice;
 pub mod case;
 pub mod escalation;
+pub mod limits;
+pub mod report;
 mod resolve;
+pub mod suggestion;
 pub mod transfer;
 
 use jiff::Timestamp;

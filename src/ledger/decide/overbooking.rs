@@ -2,6 +2,7 @@
 
 pub mod end;
 pub mod forecast;
+pub mod limits;
 pub mod policy;
 pub mod rank;
 pub mod sheet;

@@ -1,8 +1,11 @@
 //! What became of stays that were expected: `known_reservation`, `known_room_stay`.
 
+use std::collections::BTreeMap;
+
 use jiff_sqlx::Date;
-use keyrack_model::id::PropertyId;
-use keyrack_model::stay::StayDate;
+use keyrack_model::id::{PropertyId, RoomTypeId};
+use keyrack_model::money::Currency;
+use keyrack_model::stay::{StayDate, StayRange};
 use sqlx::PgConnection;
 
 use crate::error::LedgerError;
@@ -72,4 +75,78 @@ pub(crate) async fn fates(
     .fetch_all(conn)
     .await
     .map_err(LedgerError::while_doing("reading what became of stays"))
+}
+
+/// What became of the rooms of a night.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NightFates {
+    /// Rooms that are sold, by source.
+    pub sold: BTreeMap<String, i64>,
+    /// Rooms cancelled.
+    pub cancelled: i64,
+    /// Rooms of guests who did not come.
+    pub no_shows: i64,
+}
+
+/// What became of the rooms of some nights of a type.
+pub(crate) async fn of_nights(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    room_type: RoomTypeId,
+    nights: StayRange,
+) -> Result<BTreeMap<StayDate, NightFates>, LedgerError> {
+    let rows: Vec<(Date, String, String, i64)> = sqlx::query_as(
+        "select d.night::date, r.source, r.status, sum(s.quantity)::bigint
+           from known_room_stay s
+           join known_reservation r using (property_id, reservation_id)
+          cross join lateral generate_series(greatest(s.arrival, $3::date)::timestamp,
+                                             least(s.departure, $4::date)::timestamp
+                                                 - interval '1 day',
+                                             interval '1 day') d(night)
+          where s.property_id = $1 and s.room_type_id = $2 and not s.is_given_back
+            and s.arrival < $4 and s.departure > $3
+            and r.status in ('confirmed', 'checked_in', 'completed', 'no_show', 'cancelled')
+          group by 1, 2, 3",
+    )
+    .bind(property.0)
+    .bind(room_type.0)
+    .bind(Date::from(nights.arrival()))
+    .bind(Date::from(nights.departure()))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading what became of nights"))?;
+    let mut found: BTreeMap<StayDate, NightFates> = BTreeMap::new();
+    for (night, source, status, rooms) in rows {
+        let fates = found.entry(night.to_jiff()).or_default();
+        match status.as_str() {
+            "cancelled" => fates.cancelled += rooms,
+            "no_show" => fates.no_shows += rooms,
+            _ => *fates.sold.entry(source).or_default() += rooms,
+        }
+    }
+    Ok(found)
+}
+
+/// What a night of a type was sold for on average in the last year, in minor units. `None` where no
+/// price in that currency is known.
+pub(crate) async fn paid(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    room_type: RoomTypeId,
+    (today, currency): (StayDate, Currency),
+) -> Result<Option<i64>, LedgerError> {
+    sqlx::query_scalar(
+        "select round(avg((n -> 1 ->> 'amount')::numeric) * power(10, $5::integer))::bigint
+           from known_room_stay s cross join lateral jsonb_array_elements(s.nightly) n
+          where s.property_id = $1 and s.room_type_id = $2 and s.arrival >= $3::date - 365
+            and n -> 1 ->> 'currency' = $4",
+    )
+    .bind(property.0)
+    .bind(room_type.0)
+    .bind(Date::from(today))
+    .bind(currency.code())
+    .bind(i32::try_from(currency.exponent()).unwrap_or(2))
+    .fetch_one(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading what was paid"))
 }

@@ -24,6 +24,8 @@ pub(crate) mod mapping;
 pub(crate) mod moves;
 pub(crate) mod night;
 pub(crate) mod overbooking;
+pub(crate) mod overbooking_limit;
+pub(crate) mod overbooking_report;
 pub(crate) mod overbooking_transfer;
 pub(crate) mod overbooking_work;
 pub(crate) mod progress;

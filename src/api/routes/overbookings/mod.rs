@@ -1,8 +1,11 @@
 //! The overbooking-resolution queue.
 
 mod body;
+mod limits;
 mod list;
+mod report;
 mod resolve;
+mod suggestion;
 mod verbs;
 mod view;
 
@@ -16,4 +19,7 @@ pub fn routes() -> OpenApiRouter<ApiState> {
         .merge(list::routes())
         .merge(verbs::routes())
         .merge(resolve::routes())
+        .merge(report::routes())
+        .merge(limits::routes())
+        .merge(suggestion::routes())
 }

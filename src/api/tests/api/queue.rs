@@ -268,3 +268,156 @@ async fn a_case_is_opened_by_hand_for_what_was_meant() {
     set_clock(&app.pool, "2030-06-05T10:00:00Z").await;
     assert_eq!(app.only_case().await["status"], "open");
 }
+
+#[tokio::test]
+async fn a_report_counts_by_cause_channel_month_and_outcome() {
+    let (app, last) = oversold(policy()).await;
+    let case = app.only_case().await;
+    let boss = app.key(Role::Manager, None).await;
+    let walk = json!({"ending": "walk", "moves": [{"reservation": last["id"]}]});
+    assert_eq!(app.work(&boss, &case, "resolve", walk).await.status, 200);
+    let path = "/v1/properties/seehof/overbooking-reports?from=2030-06-01&to=2030-07-01";
+    let told = app.read(path).await.json();
+    assert_eq!(told["all"]["cases"], 1, "{told}");
+    assert_eq!(told["all"]["rooms"], 2);
+    assert_eq!(told["by_outcome"]["walk"]["cost"][0]["amount"], "150.00");
+    assert_eq!(told["by_channel"]["direct"]["cases"], 1);
+    assert_eq!(told["by_month"]["2030-06"]["cases"], 1);
+    let before = "/v1/properties/seehof/overbooking-reports?from=2030-05-01&to=2030-06-01";
+    assert_eq!(app.read(before).await.json()["all"]["cases"], 0);
+}
+
+#[tokio::test]
+async fn limits_are_put_on_the_nights_and_a_removed_one_is_taken_off() {
+    let app = App::with_hotel().await;
+    let limits = "/v1/properties/seehof/overbooking-limits";
+    let rules = json!({"rules": [
+        {"room_type": "SGL", "from": "2030-06-01", "to": "2030-06-05", "percent": 50},
+        {"room_type": "DBL", "from": "2030-06-03", "to": "2030-06-04", "rooms": 1,
+         "lead_days_min": 2},
+    ]});
+    let put = app.put(limits, rules).await;
+    assert_eq!(put.status, 200, "{}", put.text());
+    // Half of five, rounded down; none on the day of arrival.
+    assert_eq!(app.free("SGL", "2030-06-01").await, 5);
+    assert_eq!(app.free("SGL", "2030-06-02").await, 7);
+    assert_eq!(app.free("DBL", "2030-06-03").await, 3);
+    let read = app.read(limits).await.json();
+    assert_eq!(read["rules"][0]["lead_days_min"], 1);
+    // A day later the double is one day ahead.
+    set_clock(&app.pool, "2030-06-02T10:00:00Z").await;
+    let property = app.property("seehof").await;
+    keyrack_ledger::inventory::roll_over(&app.ledger, property)
+        .await
+        .expect("a new day");
+    assert_eq!(app.free("SGL", "2030-06-02").await, 5);
+    assert_eq!(app.free("DBL", "2030-06-03").await, 2);
+    let put = app.put(limits, json!({"rules": []})).await;
+    assert_eq!(put.status, 200, "{}", put.text());
+    assert_eq!(app.free("SGL", "2030-06-03").await, 5);
+    let both = json!({"rules": [{"room_type": "SGL", "from": "2030-06-01", "to": "2030-06-05",
+                      "rooms": 1, "percent": 1}]});
+    assert_eq!(app.put(limits, both).await.pointer(), "/rules/0");
+    let desk = app.key(Role::FrontDesk, None).await;
+    let ask = app.ask(Method::PUT, limits).key(&desk);
+    let refused = ask.json(&json!({"rules": []})).send().await;
+    assert_eq!(refused.code(), "forbidden");
+}
+
+#[tokio::test]
+async fn a_suggestion_says_on_what_it_rests_and_applies_nothing() {
+    let app = App::with_hotel().await;
+    let path = "/v1/properties/seehof/overbooking-limits/suggestion?room_type=SGL\
+                &from=2030-06-03&to=2030-06-05";
+    assert_eq!(app.read(path).await.pointer(), "/value");
+    let worth = format!("{path}&value=100.00&walk_cost=300.00");
+    let told = app.read(&worth).await.json();
+    assert_eq!(told["critical_ratio_permille"], 250, "{told}");
+    assert!(told["nights"][0].get("limit").is_none());
+    let why = told["nights"][0]["why_not"].as_str().unwrap_or_default();
+    assert!(why.contains("0 stays are known, 50 are needed"), "{why}");
+    // A year in which half of a hundred guests cancelled on the day before.
+    sqlx::query(
+        "with made as (
+             insert into reservation (property_id, reservation_id, number, status, source, version,
+                                      booked_at, created_at, updated_at)
+             select property_id, gen_random_uuid(), 5000 + n,
+                    case when n % 2 = 0 then 'cancelled' else 'completed' end, 'phone', 1,
+                    date '2030-01-01' - 60, date '2030-01-01' - 60,
+                    date '2030-01-01' + n % 20 - 1 + time '12:00'
+               from property, generate_series(1, 100) n where code = 'seehof'
+             returning property_id, reservation_id, number)
+         insert into room_stay (property_id, reservation_id, room_stay_id, room_type_id, arrival,
+                                departure, taken_from, taken_until, quantity)
+         select property_id, reservation_id, 1, (select room_type_id from room_type
+                                                  where code = 'SGL'),
+                date '2030-01-01' + (number % 20)::integer, date '2030-01-02' + (number % 20)::integer,
+                date '2030-01-01' + (number % 20)::integer, date '2030-01-02' + (number % 20)::integer, 1
+           from made",
+    )
+    .execute(&app.pool)
+    .await
+    .expect("a history");
+    let told = app.read(&worth).await.json();
+    // Of eight who are lost each second time, three or fewer are lost in 36 of 100.
+    assert_eq!(told["nights"][0]["limit"], 3, "{}", told["nights"]);
+    assert_eq!(told["nights"][0]["limit_now"], 0);
+    let lost = |one: &Value| one["cancelled"].as_i64().unwrap_or(0);
+    let history = told["history"].as_array().expect("a history");
+    assert_eq!(
+        history.iter().map(lost).sum::<i64>(),
+        100,
+        "fifty for each of two lead times"
+    );
+    assert_eq!(app.free("SGL", "2030-06-03").await, 5, "nothing is applied");
+    assert!(
+        told["assumptions"]
+            .as_array()
+            .is_some_and(|list| list.len() > 3)
+    );
+    assert!(
+        told["source"]
+            .as_str()
+            .is_some_and(|text| text.contains("Netessine"))
+    );
+    let wild = format!("{path}&value=abc");
+    assert_eq!(app.read(&wild).await.pointer(), "/value");
+}
+
+#[tokio::test]
+async fn a_sister_property_takes_the_guest_where_both_name_each_other() {
+    let (app, last) = oversold(json!({"sister_properties": ["seeblick"]})).await;
+    app.hotel("seeblick").await;
+    let case = app.only_case().await;
+    let is_sister = |way: &&Value| way["ending"] == "sister_property";
+    let ways = case["ways_out"].as_array().expect("ways out");
+    assert!(
+        !ways.iter().any(|way| is_sister(&way)),
+        "it does not name us"
+    );
+    let mut setup = property();
+    setup["policies"] = json!({"overbooking": {"sister_properties": ["seehof"]}});
+    app.put("/v1/properties/seeblick", setup).await;
+    let case = app.only_case().await;
+    let ways = case["ways_out"].as_array().expect("ways out");
+    let way = ways.iter().find(is_sister).expect("a sister");
+    assert_eq!(way["moves"][0]["property"], "seeblick");
+    let boss = app.key(Role::Manager, None).await;
+    let bare = json!({"ending": "sister_property", "moves": [{"reservation": last["id"]}]});
+    let bare = app.work(&boss, &case, "resolve", bare).await;
+    assert_eq!(bare.pointer(), "/moves/0/property");
+    let body = json!({"ending": "sister_property", "moves": way["moves"]});
+    let ended = app.work(&boss, &case, "resolve", body).await;
+    assert_eq!(
+        ended.json()["outcome"],
+        "sister_property",
+        "{}",
+        ended.text()
+    );
+    let there = app
+        .read("/v1/properties/seeblick/reservations")
+        .await
+        .json();
+    assert_eq!(there["items"][0]["guest"]["name"], "Ada Example");
+    assert_eq!(app.free("DBL", "2030-06-02").await, 0);
+}
