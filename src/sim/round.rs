@@ -336,6 +336,8 @@ fn kind(command: &Command) -> &'static str {
         Command::SetNights { .. } => "set_nights",
         Command::SetBlocks { .. } => "set_blocks",
         Command::SetPhysical { .. } => "set_physical",
+        Command::OpenCase { .. } => "open_case",
+        Command::EndCase(_) => "end_case",
         Command::Review { .. } => "review",
     }
 }

@@ -9,7 +9,8 @@ use crate::evidence::notice_key;
 use crate::handle::Distribution;
 use crate::notice::{self, About, Kind};
 
-/// Takes up what another daemon has left half done, says once of each case whose deadline has passed that it has, and tells people.
+/// Takes up what another daemon has left half done, says once of each case whose deadline has
+/// passed that it has, and tells people.
 ///
 /// The case's row remembers both: whoever dies in between leaves the telling to the next, and a
 /// notice that is raised twice is one notice and one mail.

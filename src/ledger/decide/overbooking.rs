@@ -5,6 +5,7 @@ pub mod forecast;
 pub mod limits;
 pub mod policy;
 pub mod rank;
+pub mod rooms;
 pub mod sheet;
 pub mod ways;
 pub mod words;

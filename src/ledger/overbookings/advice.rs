@@ -16,9 +16,8 @@ use crate::decide::composed::parts;
 use crate::decide::overbooking::forecast::{Fate, cure_percent};
 use crate::decide::overbooking::policy::OverbookingPolicy;
 use crate::decide::overbooking::rank::{Concerned, rank};
-use crate::decide::overbooking::ways::{
-    Rooms, Situation, Sleeper, TypeFacts, WayOut, to_come, ways,
-};
+use crate::decide::overbooking::rooms::{Rooms, TypeFacts};
+use crate::decide::overbooking::ways::{Situation, Sleeper, WayOut, to_come, ways};
 use crate::decide::overbooking::words::{Evidence, cause_in_words};
 use crate::decide::rules::Policies;
 use crate::error::LedgerError;

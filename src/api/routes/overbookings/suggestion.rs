@@ -118,7 +118,8 @@ struct HistoryView {
 /// Suggests how far beyond its rooms a type could be sold, by the property's own history: expected
 /// cancellations and no-shows beside the actual ones, and the newsvendor's limit.
 #[utoipa::path(get, path = "/v1/properties/{property}/overbooking-limits/suggestion", tag = "pools",
-    params(PropertyPath, SuggestionAsk), responses((status = 200, body = SuggestionView), Problems))]
+    params(PropertyPath, SuggestionAsk),
+    responses((status = 200, body = SuggestionView), Problems))]
 async fn suggestion(
     State(state): State<ApiState>,
     at: At<Looks>,

@@ -351,9 +351,8 @@ async fn a_suggestion_says_on_what_it_rests_and_applies_nothing() {
                                 departure, taken_from, taken_until, quantity)
          select property_id, reservation_id, 1, (select room_type_id from room_type
                                                   where code = 'SGL'),
-                date '2030-01-01' + (number % 20)::integer, date '2030-01-02' + (number % 20)::integer,
-                date '2030-01-01' + (number % 20)::integer, date '2030-01-02' + (number % 20)::integer, 1
-           from made",
+                day, day + 1, day, day + 1, 1
+           from made, lateral (select date '2030-01-01' + (number % 20)::integer as day) d",
     )
     .execute(&app.pool)
     .await

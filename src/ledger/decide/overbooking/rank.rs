@@ -162,22 +162,15 @@ mod tests {
             account: Some(account.to_owned()),
             ..guest(number)
         };
-        let paid = Concerned {
-            guaranteed: true,
-            ..guest(3)
+        let with = |change: fn(&mut Concerned)| {
+            let mut third = guest(3);
+            change(&mut third);
+            third
         };
-        let long = Concerned {
-            nights: 9,
-            ..guest(3)
-        };
-        let vip = Concerned {
-            is_vip: true,
-            ..guest(3)
-        };
-        let here = Concerned {
-            in_house: true,
-            ..guest(3)
-        };
+        let paid = with(|guest| guest.guaranteed = true);
+        let long = with(|guest| guest.nights = 9);
+        let vip = with(|guest| guest.is_vip = true);
+        let here = with(|guest| guest.in_house = true);
         let (one, two) = (guest(1), guest(2));
         let cases: [(&str, Vec<RankKey>, Vec<Concerned>, [i64; 3]); 8] = [
             (

@@ -1,14 +1,11 @@
 //! The ways out of an overbooking, each with its cost, the cheapest first (ledger, section 6).
 
-use std::collections::BTreeMap;
-
 use keyrack_model::id::{ReservationId, RoomStayId, RoomTypeId};
-use keyrack_model::inventory::NightBalance;
 use keyrack_model::overbooking::Ending;
 use keyrack_model::stay::{Stay, StayDate, StayRange};
 
 use super::policy::{OverbookingPolicy, lead_days, nights_ahead};
-use crate::decide::revise::{Parts, TypeNight};
+use super::rooms::{Rooms, TypeFacts};
 
 /// A guest who may be moved, by the room that he has on an oversold night.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,28 +30,6 @@ pub struct Sleeper {
     pub account: Option<String>,
     /// The guest is in the house.
     pub in_house: bool,
-}
-
-/// A room type of a hotel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypeFacts {
-    /// Its id.
-    pub id: RoomTypeId,
-    /// Its code.
-    pub code: String,
-    /// Adults, children, guests at most.
-    pub heads_max: (i32, i32, i32),
-    /// The plain types that one unit takes.
-    pub parts: Parts,
-}
-
-/// Rooms of a hotel: its types and their nights.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rooms {
-    /// Its types.
-    pub types: Vec<TypeFacts>,
-    /// The nights of its plain types.
-    pub nights: BTreeMap<TypeNight, NightBalance>,
 }
 
 /// What is known around a case.
@@ -94,20 +69,6 @@ pub struct WayOut {
     pub words: String,
 }
 
-impl Rooms {
-    /// Rooms of a type that nobody has on any of the nights; never what is only meant to be sold.
-    pub fn free(&self, parts: &Parts, nights: StayRange) -> i32 {
-        let on = |night: StayDate, part: &(RoomTypeId, i32)| {
-            let balance = self.nights.get(&(part.0, night)).copied();
-            let balance = balance.unwrap_or_default();
-            let taken = balance.sold + balance.held + balance.allotted;
-            (balance.usable() - taken).div_euclid(part.1.max(1))
-        };
-        let each = |night| parts.iter().map(move |part| on(night, part)).min();
-        nights.nights().filter_map(each).min().unwrap_or(0).max(0)
-    }
-}
-
 /// The ways out for those who are moved first, the cheapest first; what is not known comes last.
 pub fn ways(situation: &Situation<'_>, first: &[Sleeper]) -> Vec<WayOut> {
     let mut found = Vec::new();
@@ -145,14 +106,7 @@ fn upgrades(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<WayOut>)
 fn others<'a>(rooms: &'a Rooms, guest: &'a Sleeper) -> impl Iterator<Item = &'a TypeFacts> {
     let takes_it = |kind: &TypeFacts| kind.parts.iter().any(|part| part.0 == guest.room_type);
     let kinds = rooms.types.iter();
-    kinds.filter(move |kind| !takes_it(kind) && fits(kind, guest.heads))
-}
-
-fn fits(kind: &TypeFacts, heads: Option<(i32, i32)>) -> bool {
-    let (adults_max, children_max, total_max) = kind.heads_max;
-    heads.is_none_or(|(adults, children)| {
-        adults <= adults_max && children <= children_max && adults + children <= total_max
-    })
+    kinds.filter(move |kind| !takes_it(kind) && kind.fits(guest.heads))
 }
 
 /// A guest of another type whose nights are free in the oversold type once the first has left it
@@ -160,14 +114,14 @@ fn fits(kind: &TypeFacts, heads: Option<(i32, i32)>) -> bool {
 fn swaps(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<WayOut>) {
     let rooms = &situation.rooms;
     let mut left = rooms.clone();
-    shift(&mut left, guest.room_type, guest.nights, -guest.quantity);
+    left.shift(guest.room_type, guest.nights, -guest.quantity);
     let own = vec![(guest.room_type, 1)];
     let home = rooms.types.iter().find(|kind| kind.parts == own);
     let candidates = situation.others.iter().filter(|other| {
         !other.in_house
             && other.quantity == guest.quantity
             && other.reservation != guest.reservation
-            && home.is_some_and(|home| fits(home, other.heads))
+            && home.is_some_and(|home| home.fits(other.heads))
     });
     for other in candidates.take(SWAPS_LOOKED_AT) {
         let plain = vec![(other.room_type, 1)];
@@ -179,7 +133,7 @@ fn swaps(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<WayOut>) {
             continue;
         }
         let mut after = left.clone();
-        shift(&mut after, other.room_type, other.nights, -other.quantity);
+        after.shift(other.room_type, other.nights, -other.quantity);
         let gets = after.free(&plain, guest.nights) >= guest.quantity
             && after.free(&own, other.nights) >= other.quantity;
         if !gets {
@@ -202,18 +156,10 @@ fn swaps(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<WayOut>) {
     }
 }
 
-fn shift(rooms: &mut Rooms, room_type: RoomTypeId, nights: StayRange, quantity: i32) {
-    for night in nights.nights() {
-        if let Some(balance) = rooms.nights.get_mut(&(room_type, night)) {
-            balance.sold += quantity;
-        }
-    }
-}
-
 fn sisters(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<WayOut>) {
     for (code, rooms) in &situation.sisters {
         let kind = rooms.types.iter().find(|kind| {
-            fits(kind, guest.heads) && rooms.free(&kind.parts, guest.nights) >= guest.quantity
+            kind.fits(guest.heads) && rooms.free(&kind.parts, guest.nights) >= guest.quantity
         });
         let Some(kind) = kind else { continue };
         let cost = per_night(situation, guest, situation.policy.sister_per_night_minor);
@@ -330,7 +276,10 @@ const SWAPS_LOOKED_AT: usize = 200;
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use jiff::civil::date;
+    use keyrack_model::inventory::NightBalance;
     use uuid::Uuid;
 
     use super::*;

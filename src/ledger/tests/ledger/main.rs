@@ -5,6 +5,7 @@ mod archive;
 mod batches;
 mod checkpoints;
 mod facts;
+mod full;
 mod holds;
 mod hotel;
 mod locks;

@@ -3,126 +3,16 @@
 use std::sync::Arc;
 
 use keyrack_ledger::command::{Asked, By, Command, NightChange};
-use keyrack_ledger::decide::overbooking::end::{CaseEnd, CaseMove};
 use keyrack_ledger::decide::refusal::Refusal;
-use keyrack_ledger::decide::state::Reservation;
-use keyrack_ledger::overbookings::case::{self, Case, Listed};
+use keyrack_ledger::overbookings::case;
 use keyrack_ledger::overbookings::{self, Work, advice, escalation};
-use keyrack_ledger::verify::{self, Extent};
-use keyrack_ledger::{inventory, reservations};
-use keyrack_model::id::{CaseId, RoomTypeId};
 use keyrack_model::overbooking::Ending;
 use keyrack_model::reservation::{RevisionKind, Status};
 use keyrack_model::stay::plus_days;
 use serde_json::json;
 
+use crate::full::{Full, by, ending, to};
 use crate::hotel::{FIRST, Hotel, cancel, night, report, stay};
-
-/// One double on `FIRST` and the night after, sold at the desk and by the channel; one suite.
-struct Full {
-    hotel: Hotel,
-    suite: RoomTypeId,
-    desk: Reservation,
-    sold_there: Reservation,
-}
-
-fn by() -> By {
-    By {
-        actor: "key:1 (Anna)".to_owned(),
-        request_id: None,
-    }
-}
-
-fn to(reservation: &Reservation, room_type: Option<RoomTypeId>) -> CaseMove {
-    CaseMove {
-        reservation: reservation.id,
-        version: Some(reservation.version),
-        room_stay: None,
-        to: room_type,
-        elsewhere: None,
-    }
-}
-
-fn ending(case: CaseId, ending: Ending, moves: Vec<CaseMove>) -> CaseEnd {
-    CaseEnd {
-        case,
-        version: None,
-        ending,
-        moves,
-        cost_minor: None,
-        note: None,
-        told_channel: false,
-        may_approve: false,
-        rehearses: false,
-    }
-}
-
-impl Full {
-    async fn of(nights: i32) -> Self {
-        let hotel = Hotel::of(1).await;
-        let suite = Hotel::room_type(&hotel.pool, hotel.property.0, "suite", 1).await;
-        let born = inventory::extend_horizon(&hotel.ledger, hotel.property).await;
-        assert!(born.unwrap() > 0);
-        let desk = hotel.confirmed(0, nights).await;
-        let told = hotel
-            .record(report("R1", RevisionKind::New, 0, nights))
-            .await;
-        Self {
-            suite,
-            desk,
-            sold_there: told.reservation.unwrap(),
-            hotel,
-        }
-    }
-
-    async fn cases(&self) -> Vec<Case> {
-        let listed = Listed {
-            limit: 9,
-            ..Listed::default()
-        };
-        case::list(&self.hotel.ledger, self.hotel.property, listed)
-            .await
-            .unwrap()
-    }
-
-    async fn case(&self) -> Case {
-        let mut cases = self.cases().await;
-        assert_eq!(cases.len(), 1);
-        cases.pop().unwrap()
-    }
-
-    async fn end(&self, end: CaseEnd) -> Result<Case, Refusal> {
-        let (ledger, property) = (&self.hotel.ledger, self.hotel.property);
-        overbookings::end(ledger, property, by(), end)
-            .await
-            .unwrap()
-    }
-
-    async fn proven(&self) {
-        self.hotel.assert_proven().await;
-        let whole = verify::verify(&self.hotel.ledger, None, Extent::Whole).await;
-        assert_eq!(whole.unwrap().differences, []);
-    }
-
-    async fn policy(&self, policy: serde_json::Value) {
-        sqlx::query(
-            "update property set rules_version = rules_version + 1,
-                    policies = jsonb_build_object('overbooking', $1::jsonb)",
-        )
-        .bind(policy)
-        .execute(&self.hotel.pool)
-        .await
-        .unwrap();
-    }
-
-    async fn reservation(&self, of: &Reservation) -> Reservation {
-        reservations::load(&self.hotel.ledger, self.hotel.property, of.id)
-            .await
-            .unwrap()
-            .unwrap()
-            .reservation
-    }
-}
 
 #[tokio::test]
 async fn an_upgrade_moves_the_guest_and_ends_the_case_in_one() {

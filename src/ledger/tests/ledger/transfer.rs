@@ -1,15 +1,16 @@
 //! Guests who go to a hotel of the same owner: there first, then here, whatever happens between.
 
-use keyrack_ledger::command::By;
 use keyrack_ledger::decide::overbooking::end::CaseEnd;
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::decide::state::Reservation;
+use keyrack_ledger::error::LedgerError;
 use keyrack_ledger::overbookings::case::{self, Case, Listed};
 use keyrack_ledger::overbookings::transfer::{self, Departure};
 use keyrack_ledger::verify::{self, Extent};
 use keyrack_model::overbooking::Ending;
 use keyrack_model::reservation::RevisionKind;
 
+use crate::full::{by, ending};
 use crate::hotel::{Hotel, report};
 
 /// `seehof` with one double that is sold twice, and `seeblick` with one double that is free.
@@ -59,16 +60,13 @@ impl Sisters {
     }
 
     async fn go(&self) -> Result<Case, Refusal> {
+        self.try_to_go().await.unwrap()
+    }
+
+    async fn try_to_go(&self) -> Result<Result<Case, Refusal>, LedgerError> {
         let end = CaseEnd {
-            case: self.case().await.id,
-            version: None,
-            ending: Ending::SisterProperty,
-            moves: Vec::new(),
-            cost_minor: None,
-            note: None,
             told_channel: true,
-            may_approve: false,
-            rehearses: false,
+            ..ending(self.case().await.id, Ending::SisterProperty, Vec::new())
         };
         let departure = Departure {
             reservation: self.guest.id,
@@ -76,14 +74,18 @@ impl Sisters {
             property: "seeblick".to_owned(),
             room_type: "dbl".to_owned(),
         };
-        let by = By {
-            actor: "key:1 (Anna)".to_owned(),
-            request_id: None,
-        };
         let (ledger, property) = (&self.hotel.ledger, self.hotel.property);
-        transfer::end(ledger, property, by, end, &[departure])
-            .await
-            .unwrap()
+        transfer::end(ledger, property, by(), end, &[departure]).await
+    }
+
+    /// Whoever does this dies.
+    async fn kill_at(&self, trigger: &'static str) {
+        self.run(
+            "create function stop_here() returns trigger language plpgsql as
+             $$ begin raise exception 'killed'; end $$",
+        )
+        .await;
+        self.run(trigger).await;
     }
 
     /// Rooms sold here and there on the first night, and open transfers.
@@ -160,82 +162,47 @@ async fn what_cannot_be_had_there_leaves_everything_here() {
     sisters.proven().await;
 }
 
-/// A daemon dies after each of the steps; another one takes the guest up.
+/// Before the other house has taken the room; after it, before the row says so; after the release,
+/// before the row says so. And how each is lifted.
+const DEATHS: [(&str, &str); 3] = [
+    (
+        "create trigger stop before insert on reservation
+         for each row execute function stop_here()",
+        "drop trigger stop on reservation",
+    ),
+    (
+        "create trigger stop before update on overbooking_transfer
+         for each row when (new.step = 'releasing') execute function stop_here()",
+        "drop trigger stop on overbooking_transfer",
+    ),
+    (
+        "create trigger stop before update on overbooking_transfer
+         for each row when (new.step = 'done') execute function stop_here()",
+        "drop trigger stop on overbooking_transfer",
+    ),
+];
+
 #[tokio::test]
 async fn what_a_daemon_left_between_two_steps_is_taken_up_by_the_next() {
-    for kill_at in ["taking", "taken", "released"] {
+    for (death, lifted) in DEATHS {
         let sisters = Sisters::of().await;
-        // The row as it lies before anything is taken: as if it had died then.
-        sisters
-            .run(
-                "create function stop_here() returns trigger language plpgsql as
-             $$ begin raise exception 'killed'; end $$",
-            )
-            .await;
-        let trigger = match kill_at {
-            // Before the other house has taken the room.
-            "taking" => {
-                "create trigger stop before insert on reservation
-                         for each row execute function stop_here()"
-            }
-            // After it, before the row says so.
-            "taken" => {
-                "create trigger stop before update on overbooking_transfer
-                        for each row when (new.step = 'releasing') execute function stop_here()"
-            }
-            // After the release, before the row says so.
-            _ => {
-                "create trigger stop before update on overbooking_transfer
-                  for each row when (new.step = 'done') execute function stop_here()"
-            }
-        };
-        sisters.run(trigger).await;
-        let id = sisters.case().await.id;
-        let end = CaseEnd {
-            case: id,
-            version: None,
-            ending: Ending::SisterProperty,
-            moves: Vec::new(),
-            cost_minor: None,
-            note: None,
-            told_channel: true,
-            may_approve: false,
-            rehearses: false,
-        };
-        let departure = Departure {
-            reservation: sisters.guest.id,
-            version: None,
-            property: "seeblick".to_owned(),
-            room_type: "dbl".to_owned(),
-        };
-        let (ledger, property) = (&sisters.hotel.ledger, sisters.hotel.property);
-        let died = transfer::end(ledger, property, By::default(), end, &[departure]).await;
-        assert!(died.is_err(), "{kill_at}");
+        sisters.kill_at(death).await;
+        assert!(sisters.try_to_go().await.is_err(), "{death}");
         let (here, there, open) = sisters.sold().await;
         assert!(
             here + there >= 2 && open == 1,
-            "{kill_at}: nobody is without a room"
+            "nobody is without a room: {death}"
         );
-        sisters
-            .run(match kill_at {
-                "taking" => "drop trigger stop on reservation",
-                _ => "drop trigger stop on overbooking_transfer",
-            })
-            .await;
-        let other = sisters.hotel.second_daemon().await;
-        assert_eq!(
-            transfer::resume_due(&other).await.unwrap(),
-            0,
-            "it may still be at work"
-        );
+        sisters.run(lifted).await;
+        let (ledger, other) = (&sisters.hotel.ledger, sisters.hotel.second_daemon().await);
+        let resumed = transfer::resume_due(&other).await.unwrap();
+        assert_eq!(resumed, 0, "it may still be at work");
         sisters.hotel.pass("2 minutes").await;
         let (one, two) = tokio::join!(transfer::resume_due(&other), transfer::resume_due(ledger));
-        assert_eq!(one.unwrap() + two.unwrap(), 1, "{kill_at}");
-        assert_eq!(sisters.sold().await, (1, 1, 0), "{kill_at}");
-        assert_eq!(
-            sisters.case().await.outcome.as_deref(),
-            Some("sister_property")
-        );
+        assert_eq!(one.unwrap() + two.unwrap(), 1, "{death}");
+        assert_eq!(sisters.sold().await, (1, 1, 0), "{death}");
+        let ended = sisters.case().await;
+        assert_eq!(ended.outcome.as_deref(), Some("sister_property"));
         sisters.proven().await;
     }
 }
@@ -244,48 +211,14 @@ async fn what_a_daemon_left_between_two_steps_is_taken_up_by_the_next() {
 #[tokio::test]
 async fn a_guest_who_changes_his_mind_on_the_way_leaves_no_room_behind() {
     let sisters = Sisters::of().await;
-    sisters
-        .run(
-            "create function stop_here() returns trigger language plpgsql as
-         $$ begin raise exception 'killed'; end $$",
-        )
-        .await;
-    sisters
-        .run(
-            "create trigger stop before update on overbooking_transfer
-         for each row when (new.step = 'releasing') execute function stop_here()",
-        )
-        .await;
-    let case = sisters.case().await;
-    let end = CaseEnd {
-        case: case.id,
-        version: None,
-        ending: Ending::SisterProperty,
-        moves: Vec::new(),
-        cost_minor: None,
-        note: None,
-        told_channel: true,
-        may_approve: false,
-        rehearses: false,
-    };
-    let departure = Departure {
-        reservation: sisters.guest.id,
-        version: None,
-        property: "seeblick".to_owned(),
-        room_type: "dbl".to_owned(),
-    };
-    let (ledger, property) = (&sisters.hotel.ledger, sisters.hotel.property);
-    let died = transfer::end(ledger, property, By::default(), end, &[departure]).await;
-    assert!(died.is_err());
-    sisters
-        .run("drop trigger stop on overbooking_transfer")
-        .await;
-    sisters
-        .hotel
-        .record(report("R1", RevisionKind::Cancelled, 0, 2))
-        .await;
+    sisters.kill_at(DEATHS[1].0).await;
+    assert!(sisters.try_to_go().await.is_err());
+    sisters.run(DEATHS[1].1).await;
+    let cancel = report("R1", RevisionKind::Cancelled, 0, 2);
+    sisters.hotel.record(cancel).await;
     sisters.hotel.pass("2 minutes").await;
-    assert_eq!(transfer::resume_due(ledger).await.unwrap(), 1);
+    let resumed = transfer::resume_due(&sisters.hotel.ledger).await;
+    assert_eq!(resumed.unwrap(), 1);
     assert_eq!(sisters.sold().await, (1, 0, 0));
     assert_eq!(sisters.case().await.outcome.as_deref(), Some("cured"));
     sisters.proven().await;
