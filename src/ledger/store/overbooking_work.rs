@@ -169,7 +169,8 @@ pub(crate) async fn write_entry(
         "insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from,
                                    night_until, actor, request_id, reason, at)
          select c.property_id,
-                ledger_command_id(clock_timestamp(), substring(uuid_send($6) from 7)), 0, $3, c.room_type_id, min(n.stay_date), max(n.stay_date) + 1, $4, $5,
+                ledger_command_id(clock_timestamp(), substring(uuid_send($6) from 7)), 0,
+                $3, c.room_type_id, min(n.stay_date), max(n.stay_date) + 1, $4, $5,
                 c.case_id::text, ledger_now()
            from overbooking_case c join overbooking_case_night n using (property_id, case_id)
           where c.property_id = $1 and c.case_id = $2

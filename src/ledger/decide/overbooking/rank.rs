@@ -155,6 +155,9 @@ mod tests {
         ranked.map(|(at, _)| concerned[at].number).collect()
     }
 
+    /// What is tried, by which keys, of whom, and in which order they are moved.
+    type Line = (&'static str, Vec<RankKey>, Vec<Concerned>, [i64; 3]);
+
     #[test]
     fn the_one_to_move_is_a_rule() {
         use RankKey::{ChannelPriority, Guaranteed, LengthOfStay, Received, Vip};
@@ -172,7 +175,7 @@ mod tests {
         let vip = with(|guest| guest.is_vip = true);
         let here = with(|guest| guest.in_house = true);
         let (one, two) = (guest(1), guest(2));
-        let cases: [(&str, Vec<RankKey>, Vec<Concerned>, [i64; 3]); 8] = [
+        let cases: [Line; 8] = [
             (
                 "received last goes first",
                 vec![Received],

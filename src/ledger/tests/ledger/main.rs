@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod archive;
+mod around;
 mod batches;
 mod checkpoints;
 mod facts;
