@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use keyrack_ledger::command::{Asked, By, Command, NightChange};
+use keyrack_ledger::command::{Asked, By, Command};
 use keyrack_ledger::decide::refusal::Refusal;
-use keyrack_ledger::overbookings::case;
-use keyrack_ledger::overbookings::{self, Work, advice, escalation};
+use keyrack_ledger::overbookings::{self, Work, advice};
 use keyrack_model::overbooking::Ending;
 use keyrack_model::reservation::{RevisionKind, Status};
 use keyrack_model::stay::plus_days;
 use serde_json::json;
 
 use crate::full::{Full, by, ending, to};
-use crate::hotel::{FIRST, Hotel, cancel, night, report, stay};
+use crate::hotel::{FIRST, cancel, night, report};
 
 #[tokio::test]
 async fn an_upgrade_moves_the_guest_and_ends_the_case_in_one() {
