@@ -69,6 +69,48 @@ declare
     k record;
     opened bigint;
 begin
+    -- First: what another command of the batch oversells anew after this one has a case of its own.
+    for k in
+        select e.*, c.room_type_id,
+               (select min(n.stay_date) from overbooking_case_night n
+                 where n.property_id = e.property_id and n.case_id = e.case_id) night_from,
+               (select max(n.stay_date) + 1 from overbooking_case_night n
+                 where n.property_id = e.property_id and n.case_id = e.case_id) night_until
+          from jsonb_to_recordset(coalesce(more -> 'ended', '[]'))
+               e(property_id bigint, case_id bigint, version bigint, outcome text, cost_minor bigint,
+                 cost_currency text, resolution jsonb, beyond jsonb, command_id uuid, actor text)
+          join overbooking_case c using (property_id, case_id)
+         order by e.property_id, e.case_id
+    loop
+        -- Nights before their case, as whoever opens one again.
+        perform from overbooking_case_night n where n.property_id = k.property_id and n.case_id = k.case_id
+          order by n.stay_date for update;
+        update overbooking_case
+           set status = 'closed', closed_at = at_, outcome = k.outcome, cost_minor = k.cost_minor,
+               cost_currency = k.cost_currency, resolution = k.resolution, version = version + 1
+         where property_id = k.property_id and case_id = k.case_id and status = 'open' and version = k.version;
+        if not found then
+            raise exception 'cases changed' using errcode = 'KR001';
+        end if;
+        if k.outcome = 'accepted_as_is' then
+            update overbooking_case_night n set accepted_rooms = c.rooms
+              from jsonb_to_recordset(k.beyond) c(stay_date date, rooms integer)
+             where n.property_id = k.property_id and n.case_id = k.case_id and n.stay_date = c.stay_date
+               and n.cured_at is null;
+        else
+            update overbooking_case_night n set cured_at = at_, cured_by = k.command_id
+             where n.property_id = k.property_id and n.case_id = k.case_id and n.cured_at is null;
+        end if;
+        insert into overbooking_case_event (property_id, case_id, kind, actor, detail, at)
+        values (k.property_id, k.case_id, 'closed', k.actor,
+                jsonb_strip_nulls(jsonb_build_object('outcome', k.outcome, 'cost_minor', k.cost_minor,
+                                                     'currency', k.cost_currency)) || k.resolution, at_);
+        insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from, night_until,
+                                  actor, reason, at)
+        values (k.property_id, k.command_id, 2000000 + k.case_id::integer, 'overbooking_resolved',
+                k.room_type_id, k.night_from, k.night_until, k.actor, k.case_id::text, at_);
+    end loop;
+
     for k in
         select c.property_id, c.room_type_id, min(c.command_id::text)::uuid command_id, min(c.actor) actor,
                min(c.reservation_id::text)::uuid reservation_id, min(c.kind) kind,
@@ -133,45 +175,6 @@ begin
                                   night_until, actor, reason, at)
         values (k.property_id, k.command_id, 1000000 + k.case_id::integer, k.reservation_id, 'overbooking_opened',
                 k.room_type_id, k.nights[1], k.nights[cardinality(k.nights)] + 1, k.actor, k.case_id::text, at_);
-    end loop;
-
-    for k in
-        select e.*, c.room_type_id,
-               (select min(n.stay_date) from overbooking_case_night n
-                 where n.property_id = e.property_id and n.case_id = e.case_id) night_from,
-               (select max(n.stay_date) + 1 from overbooking_case_night n
-                 where n.property_id = e.property_id and n.case_id = e.case_id) night_until
-          from jsonb_to_recordset(coalesce(more -> 'ended', '[]'))
-               e(property_id bigint, case_id bigint, version bigint, outcome text, cost_minor bigint,
-                 cost_currency text, resolution jsonb, command_id uuid, actor text)
-          join overbooking_case c using (property_id, case_id)
-         order by e.property_id, e.case_id
-    loop
-        -- Nights before their case, as whoever opens one again.
-        perform from overbooking_case_night n where n.property_id = k.property_id and n.case_id = k.case_id
-          order by n.stay_date for update;
-        update overbooking_case
-           set status = 'closed', closed_at = at_, outcome = k.outcome, cost_minor = k.cost_minor,
-               cost_currency = k.cost_currency, resolution = k.resolution, version = version + 1
-         where property_id = k.property_id and case_id = k.case_id and status = 'open' and version = k.version;
-        if not found then
-            raise exception 'cases changed' using errcode = 'KR001';
-        end if;
-        if k.outcome = 'accepted_as_is' then
-            update overbooking_case_night n set accepted_rooms = c.rooms
-              from jsonb_to_recordset((more -> 'cured') || (more -> 'overbooked'))
-                   c(property_id bigint, room_type_id bigint, stay_date date, rooms integer)
-             where n.property_id = k.property_id and n.case_id = k.case_id and n.property_id = c.property_id
-               and n.room_type_id = c.room_type_id and n.stay_date = c.stay_date and n.cured_at is null;
-        end if;
-        insert into overbooking_case_event (property_id, case_id, kind, actor, detail, at)
-        values (k.property_id, k.case_id, 'closed', k.actor,
-                jsonb_strip_nulls(jsonb_build_object('outcome', k.outcome, 'cost_minor', k.cost_minor,
-                                                     'currency', k.cost_currency)) || k.resolution, at_);
-        insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from, night_until,
-                                  actor, reason, at)
-        values (k.property_id, k.command_id, 2000000 + k.case_id::integer, 'overbooking_resolved',
-                k.room_type_id, k.night_from, k.night_until, k.actor, k.case_id::text, at_);
     end loop;
 
     for k in

@@ -195,7 +195,8 @@ pub async fn reopen(
     store::open_again(&mut tx, property, id).await?;
     let detail = json!({ "why": reason });
     store::insert_event(&mut tx, property, id, "reopened", &work.by.actor, &detail).await?;
-    escalation::tell(&mut tx, property, id, work.by, "overbooking_opened").await?;
+    // Why it came about is known already: no evidence is to be gathered anew.
+    escalation::tell(&mut tx, property, id, work.by, "overbooking_reopened").await?;
     connection::commit(tx).await?;
     shown(ledger, property, id).await
 }

@@ -48,7 +48,7 @@ pub(crate) struct Known {
 pub(crate) fn of(entry: &TailEntry) -> Option<Event> {
     let (name, subject) = if let Some(case) = entry.kind.strip_prefix("overbooking_") {
         let name = match case {
-            "opened" => "overbooking.opened",
+            "opened" | "reopened" => "overbooking.opened",
             "resolved" => "overbooking.resolved",
             "escalated" => "overbooking.escalated",
             _ => return None,
@@ -214,6 +214,16 @@ mod tests {
             assert_eq!(of(&entry(kind)).map(|event| event.name), Some(name));
         }
         assert_eq!(of(&entry("moved")), None);
+        for (kind, name) in [
+            ("overbooking_opened", "overbooking.opened"),
+            ("overbooking_reopened", "overbooking.opened"),
+            ("overbooking_escalated", "overbooking.escalated"),
+            ("overbooking_resolved", "overbooking.resolved"),
+        ] {
+            let mut told = entry(kind);
+            told.reason = Some("17".into());
+            assert_eq!(of(&told).map(|event| event.name), Some(name));
+        }
         assert_eq!(of(&entry("overbooking_opened")), None, "without a case");
     }
 

@@ -216,6 +216,9 @@ fn ended(one: &Ended) -> Value {
         "outcome": one.ending.as_str(), "cost_minor": one.cost.map(|cost| cost.0),
         "cost_currency": one.cost.map(|cost| cost.1.code()),
         "resolution": { "moves": moves.collect::<Vec<_>>(), "note": one.note },
+        "beyond": one.beyond.iter().map(|(night, rooms)| {
+            json!({ "stay_date": night, "rooms": rooms })
+        }).collect::<Vec<_>>(),
         "command_id": one.by.0, "actor": one.by.1.actor,
     })
 }

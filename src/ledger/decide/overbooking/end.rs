@@ -114,6 +114,10 @@ pub fn end(draft: &mut Draft, property: PropertyId, end: &CaseEnd) -> Answer {
         }
     }
     fits(draft, property, &delta)?;
+    if beyond(draft, property, &case, &BTreeMap::new()).is_empty() {
+        let words = "nothing is beyond any more: a cancellation or a change has cured it";
+        return Err(Refusal::IllegalTransition(words.to_owned()));
+    }
     let beyond = beyond(draft, property, &case, &sold);
     if end.ending != Ending::AcceptedAsIs && !beyond.is_empty() {
         return Err(Refusal::IllegalTransition(still_over(&beyond)));
@@ -148,6 +152,15 @@ pub fn end(draft: &mut Draft, property: PropertyId, end: &CaseEnd) -> Answer {
         property,
         case: case.id,
         version: case.version,
+        room_type: case.room_type,
+        beyond: case
+            .nights
+            .iter()
+            .map(|night| {
+                let left = beyond.iter().find(|(known, _)| known == night);
+                (*night, left.map_or(0, |(_, rooms)| *rooms))
+            })
+            .collect(),
         ending: end.ending,
         cost: cost_minor.map(|minor| (minor, currency)),
         moves,

@@ -45,6 +45,11 @@ pub struct Ended {
     pub case: CaseId,
     /// The version that was read.
     pub version: i64,
+    /// Of which type.
+    pub room_type: RoomTypeId,
+    /// Its nights, with the rooms that stay beyond what can be slept in: 0 but where it is
+    /// accepted.
+    pub beyond: Vec<(StayDate, i32)>,
     /// How.
     pub ending: Ending,
     /// What it cost, in minor units.
@@ -98,6 +103,16 @@ impl CaseSheet {
             if !changes.overbooked.iter().any(|(known, _)| *known == key) {
                 let rooms = night.sold - (night.physical - night.out_of_order);
                 changes.overbooked.push((key, rooms));
+            }
+        }
+        for one in &self.ended {
+            // Cases are looked at where nights say so: the nights of one that is ended do.
+            let keys = one.beyond.iter();
+            for key in keys.map(|(night, _)| (one.property, one.room_type, *night)) {
+                let is_there = changes.overbooked.iter().any(|(known, _)| *known == key);
+                if !is_there && !changes.cured.contains(&key) {
+                    changes.cured.push(key);
+                }
             }
         }
         changes.ended = self.ended;

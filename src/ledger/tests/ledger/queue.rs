@@ -26,7 +26,7 @@ async fn an_upgrade_moves_the_guest_and_ends_the_case_in_one() {
     assert_eq!(ended.outcome.as_deref(), Some("upgrade"));
     assert!(ended.nights.iter().all(|night| night.2.is_some()));
     let kinds: Vec<_> = ended.events.iter().map(|event| event.0.as_str()).collect();
-    assert_eq!(kinds, ["opened", "closed", "nights_cured"]);
+    assert_eq!(kinds, ["opened", "closed"]);
     let moved = full.reservation(&full.sold_there).await;
     assert_eq!(moved.number, full.sold_there.number);
     assert_eq!(moved.channel_reference.as_deref(), Some("R1"));
@@ -308,6 +308,8 @@ async fn a_case_is_opened_again_only_where_there_is_something_to_resolve() {
     full.end(end).await.unwrap();
     let reopened = overbookings::reopen(&full.hotel.ledger, work, "they do not").await;
     assert!(reopened.unwrap().unwrap().is_open());
+    let told = "select count(*) from ledger_entry where kind = 'overbooking_reopened'";
+    assert_eq!(full.hotel.count(told).await, 1);
     full.proven().await;
     full.hotel.ask(cancel(full.desk.id)).await.unwrap();
     let cured = full.case().await;
@@ -369,5 +371,50 @@ async fn a_case_ends_once_however_many_end_it() {
     assert_eq!(done, 1);
     let told = "select count(*) from ledger_entry where kind = 'overbooking_resolved'";
     assert_eq!(full.hotel.count(told).await, 1);
+    full.proven().await;
+}
+
+/// In one batch: the guest is moved, and the channel sells the room that he has left.
+#[tokio::test]
+async fn a_night_that_is_oversold_anew_in_the_same_breath_has_a_case_of_its_own() {
+    let full = Full::of(1).await;
+    let case = full.case().await;
+    let end = ending(
+        case.id,
+        Ending::Upgrade,
+        vec![to(&full.sold_there, Some(full.suite))],
+    );
+    let mut door = full.hotel.pool.begin().await.unwrap();
+    sqlx::query("select 1 from property for update")
+        .execute(&mut *door)
+        .await
+        .unwrap();
+    let mut asked = Vec::new();
+    // The first takes the lane and waits; the others share the next batch.
+    let noted = Command::Review {
+        room_type: full.hotel.double,
+        nights: crate::hotel::stay(0, 1),
+    };
+    let told = full.hotel.revision(report("R2", RevisionKind::New, 0, 1));
+    let fact = keyrack_ledger::command::Fact {
+        hash: "R2".to_owned(),
+        reservation: keyrack_model::id::ReservationId(uuid::Uuid::now_v7()),
+        revision: told,
+    };
+    let ends = Command::EndCase(Box::new(end));
+    for command in [noted, ends, Command::Record(Box::new(fact))] {
+        let ledger = full.hotel.ledger.clone();
+        let one = Asked::new(full.hotel.property, Arc::new(by()), command);
+        asked.push(tokio::spawn(async move { ledger.ask(one).await }));
+        tokio::task::yield_now().await;
+    }
+    door.rollback().await.unwrap();
+    for one in asked {
+        one.await.unwrap().unwrap().unwrap();
+    }
+    assert_eq!(full.hotel.night(0).await.sold, 2);
+    let cases = full.cases().await;
+    assert_eq!(cases.len(), 2);
+    assert!(cases[0].is_open() && cases[1].outcome.as_deref() == Some("upgrade"));
     full.proven().await;
 }
