@@ -122,7 +122,9 @@ begin
         if jsonb_array_length(more -> 'guests') > 0 then
             perform ledger_apply_guests(more);
         end if;
-        if jsonb_array_length(more -> 'overbooked') > 0 or jsonb_array_length(more -> 'cured') > 0 then
+        if jsonb_array_length(more -> 'overbooked') > 0 or jsonb_array_length(more -> 'cured') > 0
+            or jsonb_array_length(more -> 'ended') > 0
+        then
             perform ledger_apply_cases(at_, more);
         end if;
     end if;

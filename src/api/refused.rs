@@ -231,6 +231,16 @@ fn told(refusal: &Refusal) -> (Kind, String) {
             "the allotment has too few rooms left on these nights; force.allow may name allotment"
                 .to_owned(),
         ),
+        Refusal::NeedsApproval {
+            cost_minor,
+            above_minor,
+        } => (
+            Kind::NeedsApproval,
+            format!(
+                "it costs {cost_minor} minor units and more than {above_minor} takes a manager: \
+                 ask one to approve it, or to do it"
+            ),
+        ),
         Refusal::SoldOut(_) => (
             Kind::SoldOut,
             "there are not enough rooms on these nights".to_owned(),
@@ -277,6 +287,10 @@ mod tests {
             },
             Refusal::AllotmentExhausted(vec![]),
             Refusal::SoldOut(vec![]),
+            Refusal::NeedsApproval {
+                cost_minor: 2,
+                above_minor: 1,
+            },
         ];
         for refusal in refusals {
             let (kind, detail) = told(&refusal);

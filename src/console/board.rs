@@ -9,6 +9,8 @@ use keyrack_ledger::error::LedgerError;
 use keyrack_ledger::handle::Ledger;
 use keyrack_ledger::inventory::{self, TypeNights};
 use keyrack_ledger::keys::ApiKey;
+use keyrack_ledger::overbookings::advice::Ground;
+use keyrack_ledger::overbookings::case::{self, Listed};
 use keyrack_ledger::reservations::{self, Filter, Folio};
 use keyrack_ledger::tail;
 use keyrack_model::id::{PropertyId, ReservationId};
@@ -63,6 +65,26 @@ pub struct House {
     pub reservations: Vec<Line>,
     /// Its accounts.
     pub accounts: Vec<AccountLine>,
+    /// Its open overbooking cases, the newest first.
+    pub cases: Vec<CaseLine>,
+}
+
+/// An open overbooking case, without its guests.
+pub struct CaseLine {
+    /// Its id.
+    pub id: String,
+    /// Code of its room type.
+    pub room_type: String,
+    /// Its nights.
+    pub nights: String,
+    /// Why, in a word.
+    pub cause: String,
+    /// Who works it.
+    pub owner: Option<String>,
+    /// Until when, by the property's clock.
+    pub deadline: Option<String>,
+    /// The deadline has passed.
+    pub is_late: bool,
 }
 
 /// A reservation, without its guest.
@@ -162,7 +184,9 @@ async fn house(distribution: &Distribution, property: &Property) -> Result<House
     for row in &rows {
         accounts.push(account(distribution, row).await?);
     }
+    let cases = cases(ledger, property.id).await?;
     Ok(House {
+        cases,
         code: property.code.clone(),
         name: property.setup.name.clone(),
         today,
@@ -170,6 +194,36 @@ async fn house(distribution: &Distribution, property: &Property) -> Result<House
         reservations,
         accounts,
     })
+}
+
+async fn cases(ledger: &Ledger, property: PropertyId) -> Result<Vec<CaseLine>, LedgerError> {
+    let Some(ground) = Ground::of(ledger, property).await? else {
+        return Ok(Vec::new());
+    };
+    let listed = Listed {
+        is_open: Some(true),
+        before: None,
+        limit: CASES,
+    };
+    let open = case::list(ledger, property, listed).await?;
+    let line = |case: case::Case| {
+        let nights: Vec<String> = case.live_nights().map(|night| night.to_string()).collect();
+        let deadline = ground.deadline(&case);
+        let shown = |at: jiff::Timestamp| {
+            let local = at.to_zoned(ground.zone.clone());
+            local.strftime("%m-%d %H:%M").to_string()
+        };
+        CaseLine {
+            id: case.id.to_string(),
+            nights: nights.join(" "),
+            deadline: deadline.map(shown),
+            is_late: deadline.is_some_and(|at| at < ground.now),
+            room_type: case.room_type,
+            cause: case.cause,
+            owner: case.owner,
+        }
+    };
+    Ok(open.into_iter().map(line).collect())
 }
 
 /// The newest reservations. Lists go forward in order of creation, and ids hold their time: so the
@@ -258,6 +312,7 @@ async fn account(
 /// A fortnight fits a screen.
 const NIGHTS: i32 = 14;
 const RESERVATIONS: usize = 20;
+const CASES: u32 = 50;
 const PROPERTIES_MAX: u32 = 200;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use keyrack_ledger::inventory::TypeNights;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::board::{AccountLine, Board, House, Line};
+use crate::board::{AccountLine, Board, CaseLine, House, Line};
 
 /// A page of a few words.
 pub fn words(title: &str, sentence: &str) -> Markup {
@@ -30,12 +30,39 @@ pub fn board(board: &Board) -> Markup {
 fn shown(house: &House) -> Markup {
     html! {
         h1 { (house.name) " " small { (house.code) ", business day " (house.today) } }
+        @if !house.cases.is_empty() {
+            h2 { "Overbookings to resolve" }
+            (cases(&house.cases))
+        }
         h2 { "Nights" }
         (nights(&house.nights))
         h2 { "Newest reservations" }
         (reservations(&house.reservations))
         h2 { "Accounts" }
         (accounts(&house.accounts))
+    }
+}
+
+fn cases(lines: &[CaseLine]) -> Markup {
+    html! {
+        table {
+            tr {
+                th { "case" } th { "type" } th { "nights" } th { "why" } th { "owner" }
+                th { "until" }
+            }
+            @for line in lines {
+                tr {
+                    td { (line.id) }
+                    td { (line.room_type) }
+                    td { (line.nights) }
+                    td { (line.cause.replace('_', " ")) }
+                    td { (line.owner.as_deref().unwrap_or("nobody")) }
+                    td class=(if line.is_late { "bad" } else { "" }) {
+                        (line.deadline.as_deref().unwrap_or("–"))
+                    }
+                }
+            }
+        }
     }
 }
 

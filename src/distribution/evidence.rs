@@ -63,9 +63,9 @@ async fn gather(distribution: &Distribution, due: &EvidenceDue) -> Result<(), Di
             (Some(_), Some(_)) => Sold::ByChannel,
         },
         is_meant: is_meant(distribution, due).await?,
-        is_unmapped: reservation
-            .as_ref()
-            .is_some_and(|sold| sold.flags.iter().any(|flag| flag == "unmapped")),
+        is_unmapped: reservation.as_ref().is_some_and(|sold| {
+            sold.detail.was_unmapped || sold.flags.iter().any(|flag| flag == "unmapped")
+        }),
         booked_at,
         nights,
     };

@@ -389,6 +389,7 @@ async fn clear_resolved(
         if let (Subject::Case(case), "overbooking.resolved") = (&event.subject, event.name) {
             let key = evidence::notice_key(event.property, *case);
             notice::clear(distribution, Kind::OverbookingCase, &key).await?;
+            notice::clear(distribution, Kind::OverbookingEscalated, &key).await?;
         }
     }
     Ok(())

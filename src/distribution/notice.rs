@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use keyrack_model::id::{AccountId, PropertyId};
+use sha2::{Digest, Sha256};
 
 use crate::behind::property_of;
 use crate::error::DistributionError;
@@ -17,7 +18,7 @@ use crate::handle::Distribution;
 use crate::push::backoff;
 use crate::store::notice::{self, NoticeRow, Raised};
 
-pub(crate) use self::mailer::Mailer;
+pub(crate) use self::mailer::{Mail, Mailer};
 
 /// What kind of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub enum Kind {
     PushRefused,
     /// More sold than there is.
     OverbookingCase,
+    /// Still so, though the deadline has passed.
+    OverbookingEscalated,
     /// A guest asks for an offer.
     Quote,
     /// The ledger cannot prove a number.
@@ -67,6 +70,7 @@ impl Kind {
             Self::AccountFailing => "account_failing",
             Self::PushRefused => "push_refused",
             Self::OverbookingCase => "overbooking_case",
+            Self::OverbookingEscalated => "overbooking_escalated",
             Self::Quote => "quote",
             Self::LedgerMismatch => "ledger_mismatch",
             Self::House => "house",
@@ -113,6 +117,22 @@ pub async fn raise(
     about: About,
     text: &str,
 ) -> Result<(), DistributionError> {
+    raise_to(distribution, kind, key, about, text, &[]).await
+}
+
+/// Raises a notice that some learn of beside those whom the settings name.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub(crate) async fn raise_to(
+    distribution: &Distribution,
+    kind: Kind,
+    key: &str,
+    about: About,
+    text: &str,
+    also_to: &[String],
+) -> Result<(), DistributionError> {
     metrics::counter!("notice_raised_total", "kind" => kind.as_str()).increment(1);
     let raised = Raised {
         kind: kind.as_str(),
@@ -120,6 +140,7 @@ pub async fn raise(
         property: about.property,
         account: about.account,
         text,
+        also_to,
     };
     // What stands already and happens again is no news.
     match notice::raise(&distribution.inner.pool, &raised).await? {
@@ -229,21 +250,41 @@ pub async fn mail_due(distribution: &Distribution) -> Result<u32, DistributionEr
         return Ok(0);
     }
     let mut claimed = notice::claim(&inner.pool, NOTICES_MAX, LEASE_SECONDS).await?;
-    claimed.sort_by_key(|row| (row.property, row.id));
+    claimed.sort_by(|one, next| {
+        let place = |row: &NoticeRow| (row.property, row.also_to.clone(), row.id);
+        place(one).cmp(&place(next))
+    });
     let mut mails = 0;
-    for group in claimed.chunk_by(|one, next| one.property == next.property) {
-        let (subject, body) = compose(distribution, group).await?;
-        match inner.mailer.send(&subject, body).await {
+    let together = |one: &NoticeRow, next: &NoticeRow| {
+        one.property == next.property && one.also_to == next.also_to
+    };
+    for group in claimed.chunk_by(together) {
+        // The mail before this one may have taken long: what another has taken is his to send.
+        let ours = notice::keep(&inner.pool, group, LEASE_SECONDS).await?;
+        let group: Vec<NoticeRow> = group
+            .iter()
+            .filter(|row| ours.contains(&row.id))
+            .cloned()
+            .collect();
+        let Some(first) = group.first() else { continue };
+        let (subject, body) = compose(distribution, &group).await?;
+        let mail = Mail {
+            subject: &subject,
+            body,
+            id: mail_id(&group),
+            also_to: &first.also_to,
+        };
+        match inner.mailer.send(mail).await {
             Ok(()) => {
                 mails += 1;
-                for row in group {
+                for row in &group {
                     notice::sent(&inner.pool, row.id).await?;
                 }
             }
             Err(error) => {
                 let why = error.to_string();
                 tracing::error!(why, "a mail did not leave; it is tried again");
-                for row in group {
+                for row in &group {
                     let seed = row.id.unsigned_abs();
                     let wait = backoff::due_after_ms(row.attempt.unsigned_abs(), None, seed);
                     notice::not_sent(&inner.pool, row.id, &why, wait).await?;
@@ -252,6 +293,15 @@ pub async fn mail_due(distribution: &Distribution) -> Result<u32, DistributionEr
         }
     }
     Ok(mails)
+}
+
+/// The same for the same notices, whoever mails them.
+fn mail_id(rows: &[NoticeRow]) -> String {
+    let mut hash = Sha256::new();
+    for row in rows {
+        hash.update(format!("{} {}\n", row.id, row.raised_at));
+    }
+    hex::encode(hash.finalize())
 }
 
 async fn compose(

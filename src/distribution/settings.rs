@@ -120,6 +120,8 @@ pub struct MailSettings {
     pub smtp_host: String,
     /// Its port: 465 speaks TLS at once, any other by STARTTLS.
     pub smtp_port: u16,
+    /// Without it mails leave in the clear, and no account is named: for a relay on this machine.
+    pub smtp_tls: bool,
     /// Its account; empty is none.
     pub smtp_user: String,
     /// Its password.
@@ -138,6 +140,7 @@ impl Default for MailSettings {
         Self {
             smtp_host: String::new(),
             smtp_port: 587,
+            smtp_tls: true,
             smtp_user: String::new(),
             smtp_password: SecretString::default(),
             folder: String::new(),

@@ -3,6 +3,7 @@
 
 mod alarms;
 mod archive;
+mod overbookings;
 mod sweep;
 
 use std::future::Future;
@@ -21,6 +22,7 @@ use crate::store::{message, notice as notice_store};
 
 pub use self::alarms::{clock_distance_seconds, look as alarm};
 pub use self::archive::{archive_once, close_nights};
+pub use self::overbookings::work as work_overbookings;
 pub(crate) use self::sweep::Rolled;
 pub use self::sweep::{roll_over_due, sweep_once};
 
@@ -36,6 +38,12 @@ pub(crate) async fn run(distribution: Distribution) {
         every(&distribution, 20, "releasing allotments", release_due),
         every(&distribution, 10, "looking for alarms", alarms::look),
         every(&distribution, 20, "reading again", read_again),
+        every(
+            &distribution,
+            15,
+            "working overbookings",
+            overbookings::work
+        ),
         every(&distribution, 3_600, "purging", purge),
         every(&distribution, 3_600, "archiving", archive_once),
         every(&distribution, 3_600, "closing nights", close_nights),

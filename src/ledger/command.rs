@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::decide::allotment::Agreement;
+use crate::decide::overbooking::end::CaseEnd;
 use crate::decide::refusal::{Force, Refusal};
 use crate::decide::state::Reservation;
 
@@ -156,6 +157,15 @@ pub enum Command {
         /// Says what would happen and does nothing.
         dry_run: bool,
     },
+    /// A person opens an overbooking case.
+    OpenCase {
+        /// Of which type.
+        room_type: RoomTypeId,
+        /// For which nights.
+        nights: StayRange,
+    },
+    /// An overbooking case ends, with the moves that end it.
+    EndCase(Box<CaseEnd>),
     /// Looks at nights again: what was meant opens a case when it comes near. By the roll-over.
     Review {
         /// Of which type.

@@ -39,3 +39,62 @@ impl Cause {
         }
     }
 }
+
+/// How a case ends, and at the same time a way out of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// A guest gets a room of another type.
+    Upgrade,
+    /// Two or more guests change their room types at once.
+    Swap,
+    /// A guest sleeps in another hotel of the same owner.
+    SisterProperty,
+    /// A guest is sent to another hotel at our cost.
+    Walk,
+    /// The channel that sold the room has found another hotel for its guest.
+    RelocatedByChannel,
+    /// A cancellation or a change has given the rooms back.
+    Cured,
+    /// Nothing is done, for a reason that is written down.
+    AcceptedAsIs,
+}
+
+impl Ending {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Upgrade,
+        Self::Swap,
+        Self::SisterProperty,
+        Self::Walk,
+        Self::RelocatedByChannel,
+        Self::Cured,
+        Self::AcceptedAsIs,
+    ];
+
+    /// The ending as API and database spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Upgrade => "upgrade",
+            Self::Swap => "swap",
+            Self::SisterProperty => "sister_property",
+            Self::Walk => "walk",
+            Self::RelocatedByChannel => "relocated_by_channel",
+            Self::Cured => "cured",
+            Self::AcceptedAsIs => "accepted_as_is",
+        }
+    }
+
+    /// The reverse of [`Ending::as_str`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|ending| ending.as_str() == name)
+    }
+
+    /// Whether guests leave the house by it: their reservations here are cancelled.
+    pub fn lets_guests_go(self) -> bool {
+        matches!(
+            self,
+            Self::Walk | Self::SisterProperty | Self::RelocatedByChannel
+        )
+    }
+}

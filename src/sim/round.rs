@@ -339,6 +339,8 @@ fn kind(command: &Command) -> &'static str {
         Command::ReleaseAllotment { .. } => "release_allotment",
         Command::SetBlocks { .. } => "set_blocks",
         Command::SetPhysical { .. } => "set_physical",
+        Command::OpenCase { .. } => "open_case",
+        Command::EndCase(_) => "end_case",
         Command::Review { .. } => "review",
     }
 }

@@ -43,6 +43,8 @@ pub enum Kind {
     IllegalTransition,
     /// May be forced.
     NeedsForce,
+    /// Takes a manager's approval.
+    NeedsApproval,
     /// Somebody was first.
     VersionMismatch,
     /// `If-Match` is missing.
@@ -229,6 +231,15 @@ const TABLE: [(Kind, Row); 26] = {
             row(S::CONFLICT, "needs_force", "Needs a force", DESK),
         ),
         (
+            K::NeedsApproval,
+            row(
+                S::CONFLICT,
+                "needs_approval",
+                "Takes a manager's approval",
+                "Ask a manager to approve the cost, or to do it.",
+            ),
+        ),
+        (
             K::IdempotencyKeyInUse,
             row(
                 S::CONFLICT,
@@ -320,7 +331,8 @@ mod tests {
             (
                 409,
                 "sold_out closed not_yet_open restriction hold_expired already_confirmed \
-                 illegal_transition needs_force idempotency_key_in_use allotment_exhausted",
+                 illegal_transition needs_force needs_approval idempotency_key_in_use \
+                 allotment_exhausted",
             ),
             (412, "version_mismatch"),
             (428, "precondition_required"),

@@ -67,7 +67,17 @@ pub struct PropertyBody {
     #[schema(value_type = Option<MoneyShape>)]
     rate_max: Option<Money>,
     /// What has no field of its own: `no_show_keeps` (`guaranteed`, `all`, `none`),
-    /// `hold_seconds_by_source` (seconds by source) and `meant_overbooking_case_days`.
+    /// `hold_seconds_by_source` (seconds by source), `meant_overbooking_case_days`, and
+    /// `overbooking`, how overbookings are resolved. In it, all optional: `rank` (what decides who
+    /// is moved, the most telling first: `received`, `channel_priority`, `guaranteed`,
+    /// `length_of_stay`, `vip`), `channel_priority` (codes of accounts whose guests stay first,
+    /// `direct` for own sales), `vip_rate_plans` (codes), `compensation` (of a walk, the first line
+    /// that fits: `nights_min?`, `lead_days_max?`, `amount_minor`, `per_night_minor`),
+    /// `upgrade_per_night_minor`, `sister_per_night_minor`, `approval_above_minor` (what costs more
+    /// takes a manager), `deadline` (`{"hours_before": 24}` before `check_in_at`, or
+    /// `{"at": "18:00"}` on the day of arrival), `check_in_at` (`15:00`), `escalate_to` (mail
+    /// addresses), `sister_properties` (codes of hotels of the same owner, which must name this one
+    /// too). Amounts are minor units of the property's currency; times are the property's own.
     #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     policies: Option<Map<String, Value>>,
 }
@@ -253,10 +263,11 @@ impl PropertyBody {
 }
 
 /// The policies that there are.
-const POLICIES: [&str; 3] = [
+const POLICIES: [&str; 4] = [
     "no_show_keeps",
     "hold_seconds_by_source",
     "meant_overbooking_case_days",
+    "overbooking",
 ];
 
 fn clock_time(text: &str) -> Option<Time> {

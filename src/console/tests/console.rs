@@ -10,7 +10,7 @@ use keyrack_distribution::channels::Channels;
 use keyrack_distribution::seal::Seal;
 use keyrack_embedded::{TestDatabase, test_database};
 use keyrack_ledger::catalog::{self, PropertySetup, RoomTypeSetup};
-use keyrack_ledger::command::{Asked, By, Command, Wish, WishedRoom};
+use keyrack_ledger::command::{Asked, By, Command, NightChange, Wish, WishedRoom};
 use keyrack_ledger::handle::{Ledger, MIGRATOR};
 use keyrack_ledger::keys::{self, Role};
 use keyrack_ledger::tail;
@@ -208,4 +208,43 @@ async fn a_key_of_one_property_sees_that_property() {
     let (status, body) = desk.look(hostile, Some(&key)).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     assert!(!body.contains("<script>"));
+}
+
+#[tokio::test]
+async fn open_overbooking_cases_stand_first_with_owner_and_deadline() {
+    let desk = Desk::open().await;
+    let (_, key) = keys::create(&desk.ledger, Role::ReadOnly, None, "")
+        .await
+        .expect("a key");
+    let (_, body) = desk.look("/?property=seehof", Some(&key)).await;
+    assert!(!body.contains("Overbookings to resolve"));
+    desk.book().await;
+    let (today, _) = tail::business_day(&desk.ledger, desk.seehof)
+        .await
+        .expect("a day");
+    let types = catalog::room_types(&desk.ledger, desk.seehof)
+        .await
+        .expect("types");
+    let burnt = Command::SetNights {
+        changes: vec![NightChange {
+            room_type: types[0].id,
+            nights: Stay::new(today, plus_days(today, 1)).expect("a night"),
+            out_of_order: Some(7),
+            overbooking_limit: None,
+            reason: Some("fire".into()),
+        }],
+        dry_run: false,
+    };
+    let asked = Asked::new(desk.seehof, By::default().into(), burnt);
+    let done = desk.ledger.ask(asked).await.expect("no failure");
+    done.expect("no refusal");
+    let (_, body) = desk.look("/?property=seehof", Some(&key)).await;
+    for word in [
+        "Overbookings to resolve",
+        "nobody",
+        "undetermined",
+        &today.to_string(),
+    ] {
+        assert!(body.contains(word), "{word}: {body}");
+    }
 }

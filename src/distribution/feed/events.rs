@@ -48,8 +48,9 @@ pub(crate) struct Known {
 pub(crate) fn of(entry: &TailEntry) -> Option<Event> {
     let (name, subject) = if let Some(case) = entry.kind.strip_prefix("overbooking_") {
         let name = match case {
-            "opened" => "overbooking.opened",
+            "opened" | "reopened" => "overbooking.opened",
             "resolved" => "overbooking.resolved",
+            "escalated" => "overbooking.escalated",
             _ => return None,
         };
         (
@@ -91,7 +92,7 @@ fn refund(entry: &TailEntry) -> Option<(String, String)> {
 pub fn names() -> Vec<&'static str> {
     let reservations = RESERVATION_EVENTS.iter().map(|(_, name)| *name);
     reservations
-        .chain(["overbooking.opened", "overbooking.resolved"])
+        .chain(CASE_EVENTS)
         .chain(ACCOUNT_EVENTS)
         .collect()
 }
@@ -160,6 +161,13 @@ const RESERVATION_EVENTS: [(&str, &str); 10] = [
     ("refund_due", "reservation.refund_due"),
 ];
 
+/// Told of overbooking cases.
+const CASE_EVENTS: [&str; 3] = [
+    "overbooking.opened",
+    "overbooking.escalated",
+    "overbooking.resolved",
+];
+
 /// Told when pushes to an account fail, and when they go through again.
 pub(crate) const ACCOUNT_EVENTS: [&str; 2] = ["account.failing", "account.recovered"];
 
@@ -206,6 +214,16 @@ mod tests {
             assert_eq!(of(&entry(kind)).map(|event| event.name), Some(name));
         }
         assert_eq!(of(&entry("moved")), None);
+        for (kind, name) in [
+            ("overbooking_opened", "overbooking.opened"),
+            ("overbooking_reopened", "overbooking.opened"),
+            ("overbooking_escalated", "overbooking.escalated"),
+            ("overbooking_resolved", "overbooking.resolved"),
+        ] {
+            let mut told = entry(kind);
+            told.reason = Some("17".into());
+            assert_eq!(of(&told).map(|event| event.name), Some(name));
+        }
         assert_eq!(of(&entry("overbooking_opened")), None, "without a case");
     }
 

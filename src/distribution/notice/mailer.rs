@@ -18,6 +18,17 @@ pub(crate) struct Mailer {
     to: Vec<Mailbox>,
 }
 
+/// A mail.
+pub(crate) struct Mail<'a> {
+    pub(crate) subject: &'a str,
+    pub(crate) body: String,
+    /// The same whenever it is sent: who gets it twice, since we died before we knew that it had
+    /// left, sees one.
+    pub(crate) id: String,
+    /// Receivers beside those whom the settings name.
+    pub(crate) also_to: &'a [String],
+}
+
 enum Way {
     Off,
     Smtp(AsyncSmtpTransport<Tokio1Executor>),
@@ -59,18 +70,29 @@ impl Mailer {
     }
 
     /// Sends one mail to all receivers.
-    pub(crate) async fn send(&self, subject: &str, body: String) -> Result<(), DistributionError> {
+    pub(crate) async fn send(&self, mail: Mail<'_>) -> Result<(), DistributionError> {
         let failed = |error: &dyn std::fmt::Display| DistributionError::Mail(error.to_string());
         let mut builder = Message::builder()
-            .subject(subject)
+            .subject(mail.subject)
+            .message_id(Some(format!("<{}@keyrack>", mail.id)))
             .header(ContentType::TEXT_PLAIN);
         for sender in self.from.iter().cloned() {
             builder = builder.from(sender);
         }
-        for receiver in &self.to {
-            builder = builder.to(receiver.clone());
+        let mut receivers = self.to.clone();
+        for text in mail.also_to {
+            match mailbox(text) {
+                Ok(receiver) if receivers.iter().all(|known| known.email != receiver.email) => {
+                    receivers.push(receiver);
+                }
+                Ok(_) => {}
+                Err(_) => tracing::warn!("a policy names a mail address that is none"),
+            }
         }
-        let mail = builder.body(body).map_err(|error| failed(&error))?;
+        for receiver in receivers {
+            builder = builder.to(receiver);
+        }
+        let mail = builder.body(mail.body).map_err(|error| failed(&error))?;
         match &self.way {
             Way::Off => Ok(()),
             Way::Smtp(relay) => relay
@@ -93,6 +115,14 @@ fn smtp(
     settings: &MailSettings,
     host: &str,
 ) -> Result<AsyncSmtpTransport<Tokio1Executor>, DistributionError> {
+    if !settings.smtp_tls {
+        if !settings.smtp_user.is_empty() {
+            let why = "mail.smtp_user: a password is not sent in the clear; set mail.smtp_tls";
+            return Err(DistributionError::Settings(why.to_owned()));
+        }
+        let plain = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host);
+        return Ok(plain.port(settings.smtp_port).build());
+    }
     let relay = if settings.smtp_port == TLS_AT_ONCE_PORT {
         AsyncSmtpTransport::<Tokio1Executor>::relay(host)
     } else {
@@ -123,6 +153,18 @@ mod tests {
     fn without_host_and_folder_no_mail_leaves() {
         let mailer = Mailer::new(&MailSettings::default()).expect("nothing to configure");
         assert!(!mailer.is_on());
+    }
+
+    #[test]
+    fn a_password_is_not_sent_in_the_clear() {
+        let settings = MailSettings {
+            smtp_host: "localhost".into(),
+            smtp_tls: false,
+            smtp_user: "desk".into(),
+            to: vec!["desk@seehof.example".into()],
+            ..MailSettings::default()
+        };
+        assert!(Mailer::new(&settings).is_err());
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub(crate) struct Raised<'a> {
     pub(crate) property: Option<PropertyId>,
     pub(crate) account: Option<AccountId>,
     pub(crate) text: &'a str,
+    pub(crate) also_to: &'a [String],
 }
 
 /// Raises a notice: one that is there counts up, and is mailed again only after a day. Says how
@@ -20,10 +21,11 @@ pub(crate) struct Raised<'a> {
 pub(crate) async fn raise(pool: &PgPool, raised: &Raised<'_>) -> Result<i32, DistributionError> {
     sqlx::query_scalar(
         "insert into notice as known (kind, key, property_id, account_id, text, raised_at,
-             last_raised_at, due_at)
-         values ($1, $2, $3, $4, $5, ledger_now(), ledger_now(), ledger_now())
+             last_raised_at, due_at, also_to)
+         values ($1, $2, $3, $4, $5, ledger_now(), ledger_now(), ledger_now(), $6)
          on conflict (kind, key) do update
          set times = known.times + 1, last_raised_at = ledger_now(), text = excluded.text,
+             also_to = excluded.also_to,
              due_at = case when known.sent_at < ledger_now() - interval '1 day'
                  then ledger_now() else known.due_at end,
              attempt = case when known.sent_at < ledger_now() - interval '1 day'
@@ -37,6 +39,7 @@ pub(crate) async fn raise(pool: &PgPool, raised: &Raised<'_>) -> Result<i32, Dis
     .bind(raised.property.map(|property| property.0))
     .bind(raised.account.map(|account| account.0))
     .bind(raised.text)
+    .bind(raised.also_to)
     .fetch_one(pool)
     .await
     .map_err(DistributionError::while_doing("raising a notice"))
@@ -84,6 +87,7 @@ pub(crate) struct NoticeRow {
     pub(crate) raised_at: Timestamp,
     pub(crate) sent_at: Option<Timestamp>,
     pub(crate) attempt: i32,
+    pub(crate) also_to: Vec<String>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -97,6 +101,7 @@ struct Row {
     raised_at: jiff_sqlx::Timestamp,
     sent_at: Option<jiff_sqlx::Timestamp>,
     attempt: i32,
+    also_to: Vec<String>,
 }
 
 impl From<Row> for NoticeRow {
@@ -111,6 +116,7 @@ impl From<Row> for NoticeRow {
             raised_at: row.raised_at.to_jiff(),
             sent_at: row.sent_at.map(jiff_sqlx::Timestamp::to_jiff),
             attempt: row.attempt,
+            also_to: row.also_to,
         }
     }
 }
@@ -131,7 +137,7 @@ pub(crate) async fn claim(
              limit $1
              for update skip locked)
          returning notice_id, kind, property_id, account_id, text, times, raised_at, sent_at,
-             attempt",
+             attempt, also_to",
     )
     .bind(i64::from(limit))
     .bind(i64::from(lease_seconds))
@@ -141,6 +147,27 @@ pub(crate) async fn claim(
     let mut rows: Vec<NoticeRow> = rows.into_iter().map(NoticeRow::from).collect();
     rows.sort_by_key(|row| row.id);
     Ok(rows)
+}
+
+/// Keeps some that were taken for `lease_seconds` more; says which of them are still ours. What
+/// took too long may have been taken by another, who mails it.
+pub(crate) async fn keep(
+    pool: &PgPool,
+    rows: &[NoticeRow],
+    lease_seconds: u32,
+) -> Result<Vec<i64>, DistributionError> {
+    sqlx::query_scalar(
+        "update notice n set due_at = ledger_now() + $3::bigint * interval '1 second'
+         from unnest($1::bigint[], $2::integer[]) k(notice_id, attempt)
+         where n.notice_id = k.notice_id and n.attempt = k.attempt and n.sent_at is null
+         returning n.notice_id",
+    )
+    .bind(rows.iter().map(|row| row.id).collect::<Vec<_>>())
+    .bind(rows.iter().map(|row| row.attempt).collect::<Vec<_>>())
+    .bind(i64::from(lease_seconds))
+    .fetch_all(pool)
+    .await
+    .map_err(DistributionError::while_doing("keeping notices to mail"))
 }
 
 /// It was mailed.
@@ -181,7 +208,8 @@ pub(crate) async fn list(
     limit: u32,
 ) -> Result<Vec<NoticeRow>, DistributionError> {
     let rows: Vec<Row> = sqlx::query_as(
-        "select notice_id, kind, property_id, account_id, text, times, raised_at, sent_at, attempt
+        "select notice_id, kind, property_id, account_id, text, times, raised_at, sent_at, attempt,
+                also_to
          from notice
          where $1::bigint is null or property_id = $1
          order by last_raised_at desc

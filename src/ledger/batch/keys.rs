@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use keyrack_model::id::{PropertyId, RoomTypeId};
+use keyrack_model::id::{CaseId, PropertyId, RoomTypeId};
 use keyrack_model::reservation::ReservationRevision;
 use keyrack_model::stay::{Stay, StayDate, plus_days};
 
@@ -113,9 +113,14 @@ impl Keys {
                     self.nights(rules, known.room_type, *nights);
                 }
             }
+            Command::EndCase(end) => {
+                let moved = end.moves.iter().map(|one| (property, one.reservation));
+                self.reservations.extend(moved);
+            }
             // Named by what is known of their rooms.
             Command::SetBlocks { .. } => {}
-            Command::Review { room_type, nights }
+            Command::OpenCase { room_type, nights }
+            | Command::Review { room_type, nights }
             | Command::SetPhysical {
                 room_type, nights, ..
             } => {
@@ -197,6 +202,19 @@ pub(super) fn rooms<'a>(
         .into_iter()
         .filter_map(|asked| match &asked.command {
             Command::SetBlocks { room, .. } => Some((asked.property, room.as_str())),
+            _ => None,
+        });
+    named.collect()
+}
+
+/// Overbooking cases that are ended.
+pub(super) fn cases<'a>(
+    commands: impl IntoIterator<Item = &'a Asked>,
+) -> Vec<(PropertyId, CaseId)> {
+    let named = commands
+        .into_iter()
+        .filter_map(|asked| match &asked.command {
+            Command::EndCase(end) => Some((asked.property, end.case)),
             _ => None,
         });
     named.collect()

@@ -17,7 +17,7 @@ use crate::decide::changes::Changes;
 use crate::decide::draft::{Draft, NightKey, SeenRooms};
 use crate::error::LedgerError;
 use crate::store::read::{Keys, Places, Sight};
-use crate::store::{allotment, pool_rule, rate, read, room};
+use crate::store::{allotment, overbooking, pool_rule, rate, read, room};
 
 /// What a try is made with.
 pub(super) struct Attempt<'a> {
@@ -76,6 +76,7 @@ impl<'a> Attempt<'a> {
         keys: Option<Keys>,
         locked: bool,
     ) -> Result<Round<'a>, LedgerError> {
+        let cases = overbooking::seen(conn, &keys::cases(self.all(known))).await?;
         let (rooms, mut keys) = match keys {
             Some(keys) => (SeenRooms::new(), keys),
             None => {
@@ -100,7 +101,7 @@ impl<'a> Attempt<'a> {
             // Those that were drawn under locks may be rolled back.
             drawn.0.extend(sight.seen.numbers.drain(..));
         }
-        sight.seen.rooms = rooms;
+        (sight.seen.rooms, sight.seen.cases) = (rooms, cases);
         let mut round = self.judge(conn, known, sight, drawn, locked).await?;
         if let Round::Rests(rest) = &mut round {
             rest.ahead = self.memory.wanting(&keys);

@@ -1,5 +1,6 @@
 //! What a batch decided: everything that must be applied, in the order of the locks.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -13,6 +14,7 @@ use super::blocks::BlockChange;
 use super::draft::{GuestChange, NightKey, Reference, ReservationKey};
 use super::entry::{Entry, Move};
 use super::overbooking::needs_case;
+use super::overbooking::sheet::{Asking, Ended};
 use super::rules::Rules;
 use super::state::{Reservation, RoomStay};
 use crate::command::{By, Idempotency, Receipt};
@@ -46,6 +48,10 @@ pub struct Changes {
     pub overbooked: Vec<(NightKey, i32)>,
     /// Nights that no longer need one.
     pub cured: Vec<NightKey>,
+    /// Nights for which a person opens one.
+    pub by_hand: BTreeMap<NightKey, Asking>,
+    /// Cases that a command ends.
+    pub ended: Vec<Ended>,
     /// The last command of the batch and who asked it.
     pub last: (Uuid, Arc<By>),
 }
@@ -96,6 +102,14 @@ impl Changes {
             && self.guests.is_empty()
             && self.overbooked.is_empty()
             && self.cured.is_empty()
+            && self.ended.is_empty()
+    }
+
+    /// Rooms of a changed night beyond what can be slept in; 0 where none are.
+    pub fn beyond(&self, key: NightKey) -> i32 {
+        let at = self.nights.binary_search_by_key(&key, |(key, ..)| *key);
+        let night = at.map(|at| self.nights[at].2).unwrap_or_default();
+        (night.sold - (night.physical - night.out_of_order)).max(0)
     }
 
     /// The line that moved rooms on a night last.

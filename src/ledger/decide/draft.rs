@@ -17,6 +17,7 @@ use super::entry::{Entry, Move};
 use super::layer::RateTable;
 use super::pool_rule::Switches;
 use super::revise::TypeNight;
+use super::overbooking::sheet::{CaseSheet, SeenCases};
 use super::rules::Rules;
 use super::state::Reservation;
 use crate::command::{Asked, By, Idempotency, Receipt};
@@ -78,6 +79,8 @@ pub struct Seen {
     pub allotments: BTreeMap<AllotmentKey, SeenAllotment>,
     /// Rules of scarcity that hold on the nights that were read.
     pub switches: HashMap<PropertyId, Switches>,
+    /// The overbooking cases that are ended.
+    pub cases: SeenCases,
 }
 
 /// Physical rooms of properties, by code.
@@ -110,6 +113,7 @@ pub struct Draft {
     pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
     pub(super) allotting: Allotting,
     reviewed: BTreeSet<NightKey>,
+    pub(super) cases: CaseSheet,
     missing: BTreeSet<NightKey>,
     starved: BTreeSet<PropertyId>,
     command_id: Uuid,
@@ -131,6 +135,7 @@ impl Draft {
             blocks: BTreeMap::new(),
             allotting: Allotting::default(),
             reviewed: BTreeSet::new(),
+            cases: CaseSheet::default(),
             missing: BTreeSet::new(),
             starved: BTreeSet::new(),
             command_id: Uuid::nil(),
@@ -153,6 +158,11 @@ impl Draft {
         self.command_id = asked.command_id;
         self.by = Arc::clone(&asked.by);
         self.line = 0;
+    }
+
+    /// The present command and who asks it.
+    pub fn asking(&self) -> (Uuid, Arc<By>) {
+        (self.command_id, Arc::clone(&self.by))
     }
 
     /// The database's clock at the read.
@@ -416,6 +426,7 @@ impl Draft {
         let mut changes = Changes {
             now: self.seen.now,
             allotments: self.allotment_changes(),
+            last: self.asking(),
             ..Changes::default()
         };
         changes.rules = self
@@ -450,6 +461,7 @@ impl Draft {
             }
         }
         changes.nights.sort_unstable_by_key(|(key, ..)| *key);
+        self.cases.put_on(&mut changes);
         changes.overbooked.sort_unstable();
         changes.cured.sort_unstable();
         let mut changed: Vec<_> = self.reservations_before.into_iter().collect();

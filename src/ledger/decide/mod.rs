@@ -115,6 +115,10 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
         Command::Review { room_type, nights } => {
             capacity::review(draft, property, *room_type, *nights)
         }
+        Command::OpenCase { room_type, nights } => {
+            overbooking::end::open(draft, property, (*room_type, *nights))
+        }
+        Command::EndCase(end) => overbooking::end::end(draft, property, end),
         Command::SetNights { changes, dry_run } => {
             capacity::set_nights(draft, property, changes, *dry_run)
         }

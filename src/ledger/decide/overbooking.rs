@@ -1,5 +1,15 @@
 //! When a night needs an open case in the overbooking-resolution queue.
 
+pub mod end;
+pub mod forecast;
+pub mod limits;
+pub mod policy;
+pub mod rank;
+pub mod rooms;
+pub mod sheet;
+pub mod ways;
+pub mod words;
+
 use keyrack_model::inventory::NightBalance;
 
 /// A night with more sold than can be slept in needs a case; what was meant (within the overbooking

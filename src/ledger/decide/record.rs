@@ -207,7 +207,7 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
         after.status = Status::Confirmed;
     }
     tell(&mut after, report);
-    after.unflag("unmapped");
+    after.unflag_unmapped();
     flag_oddities(&mut after, fact, &rules, clip);
     draw_as_fact(draft, Some(&before), &mut after);
     let (after, nights) = draft.put(after, "modified", None);
@@ -226,7 +226,7 @@ fn map(draft: &mut Draft, fact: &Fact, mut present: Reservation) -> Receipt {
         return repeated(Some(present), "older");
     }
     if !present.has_unmapped_room() {
-        present.unflag("unmapped");
+        present.unflag_unmapped();
     }
     draw_as_fact(draft, Some(&before), &mut present);
     let reason = Some("the codes of an older state are mapped now".to_owned());

@@ -54,6 +54,14 @@ pub enum Refusal {
     Several(Vec<(usize, Refusal)>),
     /// The hotel's own change of a channel's reservation needs `told_channel: true`.
     NeedsToldChannel,
+    /// A way out of an overbooking costs more than may be spent without a manager; in minor units
+    /// of the property's currency.
+    NeedsApproval {
+        /// What it costs.
+        cost_minor: i64,
+        /// What may be spent.
+        above_minor: i64,
+    },
 }
 
 impl Refusal {
@@ -74,6 +82,7 @@ impl Refusal {
             Self::AllotmentExhausted(_) => "allotment_exhausted",
             Self::SoldOut(_) => "sold_out",
             Self::Several(all) => all.first().map_or("invalid", |(_, first)| first.code()),
+            Self::NeedsApproval { .. } => "needs_approval",
         }
     }
 

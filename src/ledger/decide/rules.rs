@@ -12,6 +12,7 @@ use keyrack_model::stay::{StayDate, business_day, plus_days};
 use serde::Deserialize;
 
 use super::allotment::Pools;
+use super::overbooking::policy::OverbookingPolicy;
 use super::revise::Parts;
 
 /// The rules of one property at one rules version.
@@ -74,6 +75,8 @@ pub struct Policies {
     pub hold_seconds_by_source: HashMap<String, i32>,
     /// What was meant opens a case only when the arrival is nearer than so many days.
     pub meant_overbooking_case_days: i32,
+    /// Who is moved, what that costs, until when.
+    pub overbooking: OverbookingPolicy,
 }
 
 impl Default for Policies {
@@ -82,6 +85,7 @@ impl Default for Policies {
             no_show_keeps: "guaranteed".to_owned(),
             hold_seconds_by_source: HashMap::new(),
             meant_overbooking_case_days: 3,
+            overbooking: OverbookingPolicy::default(),
         }
     }
 }

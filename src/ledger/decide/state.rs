@@ -90,6 +90,9 @@ pub struct Detail {
     /// Prepaid or guaranteed: a no-show keeps its nights.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guaranteed: bool,
+    /// A code of it was not mapped before its last change: what came of that change came of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub was_unmapped: bool,
     /// What an undo goes back to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
@@ -228,6 +231,14 @@ impl Reservation {
             booked.is_some_and(|booked| booked.room_type.is_none())
         };
         self.present_rooms().any(unmapped)
+    }
+
+    /// Its codes are mapped now, where they were not: what came of that is known by it until the
+    /// channel tells something else.
+    pub fn unflag_unmapped(&mut self) {
+        let was = self.flags.iter().any(|known| known == "unmapped");
+        self.unflag("unmapped");
+        self.detail.was_unmapped = was && !self.has_unmapped_room();
     }
 
     /// Adds a flag once.

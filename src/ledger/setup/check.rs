@@ -13,6 +13,7 @@ use crate::catalog::{Derivation, RoomTypeSetup};
 use crate::catalog::{MappingSetup, PropertySetup, RatePlanSetup};
 use crate::decide::buffer_rule::{BufferKind, BufferRule};
 use crate::decide::pool_rule::PoolRule;
+use crate::decide::overbooking::policy::OverbookingPolicy;
 use crate::decide::refusal::Refusal;
 use crate::groups::GroupSetup;
 
@@ -97,6 +98,9 @@ fn policies(faults: &mut Faults, policies: &serde_json::Value) {
             "0 to 2000 days",
         );
     }
+    if let Some(told) = policies.get("overbooking") {
+        overbooking(faults, told);
+    }
     let Some(by_source) = policies.get("hold_seconds_by_source") else {
         return;
     };
@@ -116,6 +120,31 @@ fn policies(faults: &mut Faults, policies: &serde_json::Value) {
             .as_i64()
             .is_some_and(|s| (1..=i64::from(i32::MAX)).contains(&s));
         faults.unless(whole, &pointer, "at least 1 second");
+    }
+}
+
+/// How overbookings are resolved.
+fn overbooking(faults: &mut Faults, told: &serde_json::Value) {
+    let pointer = "/policies/overbooking";
+    let Some(fields) = told.as_object() else {
+        faults.unless(false, pointer, "an object");
+        return;
+    };
+    for field in fields.keys() {
+        let known = OverbookingPolicy::FIELDS.contains(&field.as_str());
+        let words = format!(
+            "no such field; known are {}",
+            OverbookingPolicy::FIELDS.join(", ")
+        );
+        faults.unless(known, &format!("{pointer}/{field}"), &words);
+    }
+    match serde_json::from_value::<OverbookingPolicy>(told.clone()) {
+        Err(error) => faults.unless(false, pointer, &error.to_string()),
+        Ok(policy) => {
+            for (field, words) in policy.faults() {
+                faults.unless(false, &format!("{pointer}/{field}"), &words);
+            }
+        }
     }
 }
 

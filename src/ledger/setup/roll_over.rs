@@ -10,6 +10,7 @@ use crate::catalog;
 use crate::command::{Asked, By, Command, Progress};
 use crate::error::LedgerError;
 use crate::handle::Ledger;
+use crate::overbookings::limits;
 use crate::setup::horizon;
 use crate::store::rate_change::{self, Touched};
 use crate::store::{connection, progress, property, rate};
@@ -35,6 +36,8 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
     step(ledger, id, &absent, Progress::ReleaseNoShow).await?;
     step(ledger, id, &overdue, Progress::Overdue).await?;
     horizon::extend(ledger, id).await?;
+    // A day nearer: what was meant may be less now.
+    limits::apply(ledger, id, worker(), &[]).await?;
     let near = plus_days(today, NEAR_DAYS).min(calendar.horizon_end);
     if let Some(nights) = Stay::new(today, near) {
         review(ledger, id, nights).await?;
@@ -45,10 +48,7 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
     };
     if rate::depends_on_lead(&mut tx, id, calendar.open_nights()).await? {
         // A day nearer: rules of lead time may tell something else of any night.
-        let by = By {
-            actor: ACTOR.to_owned(),
-            request_id: None,
-        };
+        let by = worker();
         let touched = Touched::everything(calendar.open_nights(), "lead_time");
         rate_change::note(&mut tx, id, &by, &[touched]).await?;
     }
@@ -63,10 +63,7 @@ async fn review(
     property: PropertyId,
     nights: StayRange,
 ) -> Result<(), LedgerError> {
-    let by = Arc::new(By {
-        actor: ACTOR.to_owned(),
-        request_id: None,
-    });
+    let by = Arc::new(worker());
     let types = catalog::room_types(ledger, property).await?;
     for plain in types.iter().filter(|t| t.setup.components.is_empty()) {
         let command = Command::Review {
@@ -83,7 +80,13 @@ async fn review(
 
 /// As far as any property's `meant_overbooking_case_days` is looked at.
 const NEAR_DAYS: i32 = 31;
-const ACTOR: &str = "worker:roll_over";
+
+fn worker() -> By {
+    By {
+        actor: "worker:roll_over".to_owned(),
+        request_id: None,
+    }
+}
 
 /// Asks the same step of many reservations, some at a time so that they share batches. A refusal
 /// says that somebody was first.
@@ -93,10 +96,7 @@ async fn step(
     reservations: &[ReservationId],
     step: Progress,
 ) -> Result<(), LedgerError> {
-    let by = Arc::new(By {
-        actor: ACTOR.to_owned(),
-        request_id: None,
-    });
+    let by = Arc::new(worker());
     for some in reservations.chunks(AT_ONCE) {
         let asked = some.iter().map(|reservation| {
             let reservation = *reservation;

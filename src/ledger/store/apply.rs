@@ -20,6 +20,7 @@ use super::row::{ReferenceRow, RoomStayRow};
 use crate::decide::blocks::BlockChange;
 use crate::decide::changes::{Changed, Changes};
 use crate::decide::draft::NightKey;
+use crate::decide::overbooking::sheet::Ended;
 use crate::decide::state::Reservation;
 
 /// What became of a call.
@@ -139,6 +140,7 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
         && changes.guests.iter().all(|one| is_of_new(changes, one))
         && changes.overbooked.is_empty()
         && changes.cured.is_empty()
+        && changes.ended.is_empty()
         && !changes.new.iter().any(is_changed);
     if nothing {
         return Ok(None);
@@ -181,7 +183,8 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
         "overbooked": changes.overbooked.iter()
             .map(|(key, rooms)| on_night(changes, *key, *rooms)).collect::<Vec<_>>(),
         "cured": changes.cured.iter()
-            .map(|key| on_night(changes, *key, 0)).collect::<Vec<_>>(),
+            .map(|key| on_night(changes, *key, changes.beyond(*key))).collect::<Vec<_>>(),
+        "ended": changes.ended.iter().map(ended).collect::<Vec<_>>(),
     });
     if !changes.allotments.is_empty() {
         more["allotments"] = apply_allotment::rows(changes);
@@ -242,14 +245,36 @@ fn guest((key, change): &Guests) -> Value {
 /// A night that an overbooking case is about, with the command that made it so.
 fn on_night(changes: &Changes, key: NightKey, rooms: i32) -> Value {
     let line = changes.line_on(key);
-    let (command_id, by) = match line {
-        Some(line) => (line.command_id, &line.by),
-        None => (changes.last.0, &changes.last.1),
+    let by_hand = changes.by_hand.get(&key);
+    let (command_id, by) = match (by_hand, line) {
+        (Some(by), _) => (by.0, &by.1),
+        (None, Some(line)) => (line.command_id, &line.by),
+        (None, None) => (changes.last.0, &changes.last.1),
     };
     let reservation: Option<Uuid> = line.and_then(|l| l.reservation).map(|(id, _)| id.0);
     json!({
         "property_id": key.0, "room_type_id": key.1, "stay_date": key.2, "rooms": rooms,
         "command_id": command_id, "actor": by.actor, "reservation_id": reservation,
-        "kind": line.map(|line| line.kind),
+        "kind": line.map(|line| line.kind), "by_hand": by_hand.is_some(),
+    })
+}
+
+/// A case that a command ends, with the command.
+fn ended(one: &Ended) -> Value {
+    let moves = one.moves.iter().map(|guest| {
+        json!({
+            "reservation": guest.reservation, "number": guest.number,
+            "room_type_id": guest.room_type, "elsewhere": guest.elsewhere,
+        })
+    });
+    json!({
+        "property_id": one.property, "case_id": one.case, "version": one.version,
+        "outcome": one.ending.as_str(), "cost_minor": one.cost.map(|cost| cost.0),
+        "cost_currency": one.cost.map(|cost| cost.1.code()),
+        "resolution": { "moves": moves.collect::<Vec<_>>(), "note": one.note },
+        "beyond": one.beyond.iter().map(|(night, rooms)| {
+            json!({ "stay_date": night, "rooms": rooms })
+        }).collect::<Vec<_>>(),
+        "command_id": one.by.0, "actor": one.by.1.actor,
     })
 }

@@ -12,6 +12,7 @@ mod inventory;
 mod manners;
 mod messages;
 mod portal;
+mod queue;
 mod refused;
 mod replay;
 mod reservations;

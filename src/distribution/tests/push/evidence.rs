@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use keyrack_distribution::{notice, resync};
 use keyrack_ledger::command::{Command, Forced, NightChange};
 use keyrack_ledger::decide::refusal::Force;
-use keyrack_ledger::overbookings::{self, Case};
+use keyrack_ledger::overbookings::case::{self, Case, Listed};
 use keyrack_ledger::reservations;
+use keyrack_model::id::RoomTypeId;
 use keyrack_model::overbooking::Cause;
 use keyrack_model::reservation::{
     Guest, ReportedRoom, ReservationReport, ReservationRevision, RevisionKind, RevisionRoom,
@@ -26,7 +27,17 @@ impl House {
 
     /// The channel sold a double for the night of 3 March, just now.
     async fn sold_there(&self, room_code: &str, booked_at: Timestamp) {
-        let is_mapped = room_code == "DBL";
+        let mapped = (Some(self.double), room_code != "DBL");
+        self.told_there(room_code, booked_at, mapped).await;
+    }
+
+    /// The same, with the type that its code means, and whether that is only the fallback.
+    async fn told_there(
+        &self,
+        room_code: &str,
+        booked_at: Timestamp,
+        (room_type, is_fallback): (Option<RoomTypeId>, bool),
+    ) {
         let told = ReportedRoom {
             room_code: room_code.into(),
             arrival: Some(march(3)),
@@ -54,8 +65,8 @@ impl House {
             },
             rooms: vec![RevisionRoom {
                 told,
-                room_type: Some(self.double),
-                is_fallback: !is_mapped,
+                room_type,
+                is_fallback,
                 rate_plan: None,
             }],
             is_snapshot: true,
@@ -70,9 +81,16 @@ impl House {
     async fn case(&self) -> Case {
         self.tell().await;
         resync::step(&self.distribution).await.unwrap();
-        let mut cases = overbookings::list(&self.ledger, self.property, false, 9)
-            .await
-            .unwrap();
+        let mut cases = case::list(
+            &self.ledger,
+            self.property,
+            Listed {
+                limit: 9,
+                ..Listed::default()
+            },
+        )
+        .await
+        .unwrap();
         assert_eq!(cases.len(), 1);
         cases.pop().unwrap()
     }
@@ -131,6 +149,21 @@ async fn an_unmapped_room_is_named_as_the_cause() {
     house.book(house.double, 3, 4, 5).await;
     house.tell().await;
     house.sold_there("DBL-NEW", house.now().await).await;
+    assert_eq!(house.case().await.cause, Cause::Unmapped.as_str());
+}
+
+/// It took no room while nobody knew its code, and one too many when somebody mapped it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_room_that_is_mapped_afterwards_still_has_the_missing_mapping_as_its_cause() {
+    let house = House::live().await;
+    house.book(house.double, 3, 4, 5).await;
+    let booked_at = house.now().await;
+    house.told_there("DBL-NEW", booked_at, (None, false)).await;
+    let open = "select count(*) from overbooking_case";
+    assert_eq!(house.count(open).await, 0);
+    house.pass("1 hour").await;
+    let mapped = (Some(house.double), false);
+    house.told_there("DBL-NEW", booked_at, mapped).await;
     assert_eq!(house.case().await.cause, Cause::Unmapped.as_str());
 }
 

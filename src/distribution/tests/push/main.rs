@@ -5,6 +5,7 @@
 mod accounts;
 mod channel;
 mod daemons;
+mod escalation;
 mod evidence;
 mod faults;
 mod feed;

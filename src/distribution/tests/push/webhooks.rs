@@ -26,13 +26,13 @@ struct Heard {
     calls: Vec<(HeaderMap, Vec<u8>)>,
 }
 
-struct Receiver {
-    url: String,
+pub struct Receiver {
+    pub url: String,
     heard: Arc<Mutex<Heard>>,
 }
 
 impl Receiver {
-    async fn open() -> Self {
+    pub async fn open() -> Self {
         let heard = Arc::new(Mutex::new(Heard::default()));
         let router = Router::new()
             .route("/hook", post(hook))
@@ -47,7 +47,7 @@ impl Receiver {
         std::mem::take(&mut self.heard.lock().unwrap().calls)
     }
 
-    fn types(&self) -> Vec<String> {
+    pub fn types(&self) -> Vec<String> {
         let calls = self.calls();
         let read = calls
             .iter()
@@ -68,7 +68,7 @@ async fn hook(
     StatusCode::from_u16(status).unwrap()
 }
 
-fn setup(url: &str, events: &[&str]) -> WebhookSetup {
+pub fn setup(url: &str, events: &[&str]) -> WebhookSetup {
     WebhookSetup {
         url: url.into(),
         events: events.iter().map(|name| (*name).to_owned()).collect(),

@@ -1,8 +1,10 @@
 -- Cases with their nights, what happened to them, and who sleeps on those of their nights that are not cured, in
 -- order of booking; of a closed case, on any of them.
-select c.case_id, t.code as room_type, c.status, c.cause, c.evidence, c.opened_at, c.closed_at, c.outcome,
-       c.version,
-       coalesce((select jsonb_agg(jsonb_build_array(n.stay_date, n.rooms, n.cured_at) order by n.stay_date)
+select c.case_id, c.room_type_id, t.code as room_type, c.status, c.cause, c.evidence, c.owner, c.deadline, c.opened_at,
+       c.closed_at, c.escalated_at, c.outcome, c.by_hand, c.proposal, c.approval, c.cost_minor, c.cost_currency,
+       c.resolution, c.version,
+       coalesce((select jsonb_agg(jsonb_build_array(n.stay_date, n.rooms, n.cured_at, n.accepted_rooms)
+                                  order by n.stay_date)
                    from overbooking_case_night n
                   where n.property_id = c.property_id and n.case_id = c.case_id), '[]') as nights,
        coalesce((select array_agg(who.reservation_id order by who.since, who.reservation_id)
@@ -25,6 +27,7 @@ select c.case_id, t.code as room_type, c.status, c.cause, c.evidence, c.opened_a
                   where e.property_id = c.property_id and e.case_id = c.case_id), '[]') as events
   from overbooking_case c
   join room_type t using (property_id, room_type_id)
- where c.property_id = $1 and ($2::bigint is null or c.case_id = $2) and (not $3 or c.status = 'open')
+ where c.property_id = $1 and ($2::bigint is null or c.case_id = $2) 
+   and ($3::boolean is null or $3 = (c.status = 'open')) and ($5::bigint is null or c.case_id < $5)
  order by c.case_id desc
  limit $4

@@ -3,6 +3,7 @@
 use keyrack_ledger::command::{Asked, Command, Forced, Progress};
 use keyrack_ledger::decide::buffer_rule::{BufferKind, BufferRule};
 use keyrack_ledger::decide::refusal::Force;
+use keyrack_ledger::overbookings::case::{self, Listed};
 use keyrack_ledger::verify::{self, Extent};
 use keyrack_ledger::{catalog, inventory, overbookings, reservations};
 use keyrack_model::id::{CaseId, ReservationId};
@@ -147,10 +148,16 @@ async fn burnt() -> (Hotel, ReservationId, ReservationId) {
     (hotel, first, second)
 }
 
+const OPEN: Listed = Listed {
+    is_open: Some(true),
+    before: None,
+    limit: 10,
+};
+
 #[tokio::test]
 async fn an_overbooking_case_says_who_is_concerned() {
     let (hotel, first, second) = burnt().await;
-    let open = overbookings::list(&hotel.ledger, hotel.property, true, 10).await;
+    let open = case::list(&hotel.ledger, hotel.property, OPEN).await;
     let open = open.expect("no failure");
     assert_eq!(open.len(), 1);
     let case = &open[0];
@@ -158,7 +165,7 @@ async fn an_overbooking_case_says_who_is_concerned() {
         (case.room_type.as_str(), case.cause.as_str()),
         ("dbl", "undetermined")
     );
-    assert_eq!(case.nights, [(day(4), 1, None)]);
+    assert_eq!(case.nights, [(day(4), 1, None, None)]);
     assert_eq!(case.concerned, [first, second]);
     assert_eq!(case.events[0].0, "opened");
     hotel.proven().await;
@@ -168,7 +175,7 @@ async fn an_overbooking_case_says_who_is_concerned() {
 async fn a_case_gathers_evidence_and_closes_when_its_night_is_cured() {
     let (hotel, _, second) = burnt().await;
     let (ledger, property) = (&hotel.ledger, hotel.property);
-    let case = overbookings::list(ledger, property, true, 10)
+    let case = case::list(ledger, property, OPEN)
         .await
         .expect("no failure")
         .remove(0);
@@ -190,11 +197,11 @@ async fn a_case_gathers_evidence_and_closes_when_its_night_is_cured() {
         .await
         .expect("no failure")
         .expect("no refusal");
-    let open = overbookings::list(ledger, property, true, 10)
+    let open = case::list(ledger, property, OPEN)
         .await
         .expect("no failure");
     assert_eq!(open, [], "the night is cured");
-    let case = overbookings::load(ledger, property, case.id)
+    let case = case::load(ledger, property, case.id)
         .await
         .expect("no failure");
     let case = case.expect("it is kept");

@@ -14,6 +14,7 @@ use keyrack_ledger::decide::draft::{
     Draft, Night, NightKey, Reference, ReservationKey, Seen, SeenRooms,
 };
 use keyrack_ledger::decide::entry::Move;
+use keyrack_ledger::decide::overbooking::policy::OverbookingPolicy;
 use keyrack_ledger::decide::rules::{Policies, Rules, TypeRules};
 use keyrack_ledger::decide::state::Reservation;
 use keyrack_model::id::{AccountId, PropertyId, RoomId, RoomTypeId};
@@ -91,6 +92,7 @@ fn rules(shape: &PropertyShape, ids: &PropertyIds) -> Rules {
             no_show_keeps: shape.no_show_keeps.clone(),
             hold_seconds_by_source: by_source.into_iter().collect(),
             meant_overbooking_case_days: shape.meant_overbooking_case_days,
+            overbooking: OverbookingPolicy::default(),
         },
         types: types.collect(),
         plans: HashMap::new(),

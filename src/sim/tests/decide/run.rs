@@ -191,6 +191,8 @@ fn kind(asked: &Asked) -> &'static str {
         Command::SetBlocks { .. } => "set_blocks",
         Command::SetNights { .. } => "set_nights",
         Command::SetPhysical { .. } => "set_physical",
+        Command::OpenCase { .. } => "open_case",
+        Command::EndCase(_) => "end_case",
         Command::Review { .. } => "review",
     }
 }

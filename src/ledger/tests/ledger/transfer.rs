@@ -1,0 +1,225 @@
+//! Guests who go to a hotel of the same owner: there first, then here, whatever happens between.
+
+use keyrack_ledger::decide::overbooking::end::CaseEnd;
+use keyrack_ledger::decide::refusal::Refusal;
+use keyrack_ledger::decide::state::Reservation;
+use keyrack_ledger::error::LedgerError;
+use keyrack_ledger::overbookings::case::{self, Case, Listed};
+use keyrack_ledger::overbookings::transfer::{self, Departure};
+use keyrack_ledger::verify::{self, Extent};
+use keyrack_model::overbooking::Ending;
+use keyrack_model::reservation::RevisionKind;
+
+use crate::full::{by, ending};
+use crate::hotel::{Hotel, report};
+
+/// `seehof` with one double that is sold twice, and `seeblick` with one double that is free.
+struct Sisters {
+    hotel: Hotel,
+    guest: Reservation,
+}
+
+impl Sisters {
+    async fn of() -> Self {
+        let hotel = Hotel::of(1).await;
+        let sister = "insert into property (code, name, time_zone, currency, policies)
+             values ('seeblick', 'Seeblick', 'Europe/Rome', 'EUR',
+                     '{\"overbooking\": {\"sister_properties\": [\"seehof\"]}}')
+             returning property_id";
+        let sister: i64 = sqlx::query_scalar(sister)
+            .fetch_one(&hotel.pool)
+            .await
+            .unwrap();
+        Hotel::room_type(&hotel.pool, sister, "dbl", 1).await;
+        sqlx::query(
+            "update property set rules_version = rules_version + 1, policies =
+                    '{\"overbooking\": {\"sister_properties\": [\"seeblick\"]}}'
+              where code = 'seehof'",
+        )
+        .execute(&hotel.pool)
+        .await
+        .unwrap();
+        hotel.confirmed(0, 2).await;
+        let told = hotel.record(report("R1", RevisionKind::New, 0, 2)).await;
+        Self {
+            guest: told.reservation.unwrap(),
+            hotel,
+        }
+    }
+
+    async fn case(&self) -> Case {
+        let listed = Listed {
+            limit: 9,
+            ..Listed::default()
+        };
+        case::list(&self.hotel.ledger, self.hotel.property, listed)
+            .await
+            .unwrap()
+            .pop()
+            .unwrap()
+    }
+
+    async fn go(&self) -> Result<Case, Refusal> {
+        self.try_to_go().await.unwrap()
+    }
+
+    async fn try_to_go(&self) -> Result<Result<Case, Refusal>, LedgerError> {
+        let end = CaseEnd {
+            told_channel: true,
+            ..ending(self.case().await.id, Ending::SisterProperty, Vec::new())
+        };
+        let departure = Departure {
+            reservation: self.guest.id,
+            version: Some(self.guest.version),
+            property: "seeblick".to_owned(),
+            room_type: "dbl".to_owned(),
+        };
+        let (ledger, property) = (&self.hotel.ledger, self.hotel.property);
+        transfer::end(ledger, property, by(), end, &[departure]).await
+    }
+
+    /// Whoever does this dies.
+    async fn kill_at(&self, trigger: &'static str) {
+        self.run(
+            "create function stop_here() returns trigger language plpgsql as
+             $$ begin raise exception 'killed'; end $$",
+        )
+        .await;
+        self.run(trigger).await;
+    }
+
+    /// Rooms sold here and there on the first night, and open transfers.
+    async fn sold(&self) -> (i64, i64, i64) {
+        let here = "select coalesce(sum(sold), 0) from night join property using (property_id)
+                     where code = 'seehof' and stay_date = '2030-03-01'";
+        let there = "select coalesce(sum(sold), 0) from night join property using (property_id)
+                      where code = 'seeblick' and stay_date = '2030-03-01'";
+        let open = "select count(*) from overbooking_transfer where ended_at is null";
+        (
+            self.hotel.count(here).await,
+            self.hotel.count(there).await,
+            self.hotel.count(open).await,
+        )
+    }
+
+    async fn run(&self, sql: &'static str) {
+        sqlx::query(sql).execute(&self.hotel.pool).await.unwrap();
+    }
+
+    async fn proven(&self) {
+        self.hotel.assert_proven().await;
+        let whole = verify::verify(&self.hotel.ledger, None, Extent::Whole).await;
+        assert_eq!(whole.unwrap().differences, []);
+    }
+}
+
+#[tokio::test]
+async fn a_guest_has_his_room_there_before_he_loses_it_here() {
+    let sisters = Sisters::of().await;
+    let ended = sisters.go().await.unwrap();
+    assert_eq!(ended.outcome.as_deref(), Some("sister_property"));
+    assert_eq!(
+        ended.resolution.unwrap()["moves"][0]["elsewhere"],
+        "seeblick"
+    );
+    assert_eq!(sisters.sold().await, (1, 1, 0));
+    let again = sisters.go().await.unwrap();
+    assert_eq!(again.outcome.as_deref(), Some("sister_property"));
+    assert_eq!(
+        sisters.sold().await,
+        (1, 1, 0),
+        "a repeat takes nothing more"
+    );
+    sisters.proven().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_had_there_leaves_everything_here() {
+    let sisters = Sisters::of().await;
+    sisters
+        .run("update room_type set rooms = 0 where code = 'dbl'")
+        .await;
+    let refused = sisters.go().await.unwrap_err();
+    let Refusal::IllegalTransition(words) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(
+        words.starts_with("seeblick cannot take the guest"),
+        "{words}"
+    );
+    assert_eq!(sisters.sold().await, (2, 0, 0));
+    let case = sisters.case().await;
+    assert!(case.is_open());
+    assert_eq!(case.events.last().unwrap().0, "transfer_given_up");
+    sisters
+        .run("update property set policies = '{}' where code = 'seeblick'")
+        .await;
+    let refused = sisters.go().await.unwrap_err();
+    assert!(
+        matches!(refused, Refusal::Invalid(_)),
+        "both must name each other: {refused:?}"
+    );
+    sisters.proven().await;
+}
+
+/// Before the other house has taken the room; after it, before the row says so; after the release,
+/// before the row says so. And how each is lifted.
+const DEATHS: [(&str, &str); 3] = [
+    (
+        "create trigger stop before insert on reservation
+         for each row execute function stop_here()",
+        "drop trigger stop on reservation",
+    ),
+    (
+        "create trigger stop before update on overbooking_transfer
+         for each row when (new.step = 'releasing') execute function stop_here()",
+        "drop trigger stop on overbooking_transfer",
+    ),
+    (
+        "create trigger stop before update on overbooking_transfer
+         for each row when (new.step = 'done') execute function stop_here()",
+        "drop trigger stop on overbooking_transfer",
+    ),
+];
+
+#[tokio::test]
+async fn what_a_daemon_left_between_two_steps_is_taken_up_by_the_next() {
+    for (death, lifted) in DEATHS {
+        let sisters = Sisters::of().await;
+        sisters.kill_at(death).await;
+        assert!(sisters.try_to_go().await.is_err(), "{death}");
+        let (here, there, open) = sisters.sold().await;
+        assert!(
+            here + there >= 2 && open == 1,
+            "nobody is without a room: {death}"
+        );
+        sisters.run(lifted).await;
+        let (ledger, other) = (&sisters.hotel.ledger, sisters.hotel.second_daemon().await);
+        let resumed = transfer::resume_due(&other).await.unwrap();
+        assert_eq!(resumed, 0, "it may still be at work");
+        sisters.hotel.pass("2 minutes").await;
+        let (one, two) = tokio::join!(transfer::resume_due(&other), transfer::resume_due(ledger));
+        assert_eq!(one.unwrap() + two.unwrap(), 1, "{death}");
+        assert_eq!(sisters.sold().await, (1, 1, 0), "{death}");
+        let ended = sisters.case().await;
+        assert_eq!(ended.outcome.as_deref(), Some("sister_property"));
+        sisters.proven().await;
+    }
+}
+
+/// The guest cancels while he is on his way: nobody keeps two rooms.
+#[tokio::test]
+async fn a_guest_who_changes_his_mind_on_the_way_leaves_no_room_behind() {
+    let sisters = Sisters::of().await;
+    sisters.kill_at(DEATHS[1].0).await;
+    assert!(sisters.try_to_go().await.is_err());
+    sisters.run(DEATHS[1].1).await;
+    let cancel = report("R1", RevisionKind::Cancelled, 0, 2);
+    sisters.hotel.record(cancel).await;
+    sisters.hotel.pass("2 minutes").await;
+    let resumed = transfer::resume_due(&sisters.hotel.ledger).await;
+    assert_eq!(resumed.unwrap(), 1);
+    assert_eq!(sisters.sold().await, (1, 0, 0));
+    assert_eq!(sisters.case().await.outcome.as_deref(), Some("cured"));
+    sisters.proven().await;
+}
