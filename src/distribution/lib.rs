@@ -24,6 +24,7 @@ mod pace;
 pub mod poll;
 pub mod push;
 pub mod resync;
+pub mod safety;
 pub mod seal;
 pub mod sealed;
 pub mod settings;

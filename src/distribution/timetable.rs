@@ -17,6 +17,7 @@ use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::messages;
 use crate::notice::{self, About, Kind};
+use crate::safety;
 use crate::store::{message, notice as notice_store};
 
 pub use self::alarms::{clock_distance_seconds, look as alarm};
@@ -35,6 +36,9 @@ pub(crate) async fn run(distribution: Distribution) {
         every(&distribution, 30, "rolling over", sweep::roll_over_all),
         every(&distribution, 10, "looking for alarms", alarms::look),
         every(&distribution, 20, "reading again", read_again),
+        every(&distribution, SAFETY_SECONDS, "measuring safety", |d| {
+            safety::measure_due(d, SAFETY_SECONDS)
+        }),
         every(&distribution, 3_600, "purging", purge),
         every(&distribution, 3_600, "archiving", archive_once),
         every(&distribution, 3_600, "closing nights", close_nights),
@@ -154,6 +158,8 @@ pub async fn purge(distribution: &Distribution) -> Result<(), DistributionError>
     Ok(())
 }
 
+/// Often enough that an account that fails is not exposed for long.
+const SAFETY_SECONDS: u32 = 60;
 /// A week.
 const WHOLE_EVERY: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// Whatever is still being taken in after that belongs to nobody any more.

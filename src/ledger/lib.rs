@@ -27,6 +27,7 @@ mod offers;
 pub mod overbookings;
 pub mod rates;
 pub mod reservations;
+pub mod safety;
 pub mod settings;
 mod setup;
 mod sheet;

@@ -10,11 +10,12 @@ use keyrack_model::stay::{Stay, StayDate, plus_days};
 use sqlx::PgConnection;
 
 use crate::decide::buffer::tell;
-use crate::decide::buffer_rule::BufferRule;
+use crate::decide::buffer_rule::{BufferKind, BufferRule};
 use crate::decide::cell::{Cell, Line, Listening, Stock};
 use crate::decide::composed::{Present, least, parts};
 use crate::decide::layer::RateTable;
 use crate::decide::price::{Plans, Price, Product, price};
+use crate::decide::safety::SafetyNumbers;
 use crate::error::LedgerError;
 use crate::store::property::Calendar;
 use crate::store::{self, night};
@@ -26,6 +27,7 @@ pub(crate) struct Sheet<'a> {
     calendar: Calendar,
     listening: Listening,
     rules: Vec<BufferRule>,
+    safety: SafetyNumbers,
     compositions: HashMap<RoomTypeId, Vec<(RoomTypeId, i32)>>,
     plans: Plans,
     present: Present,
@@ -54,6 +56,12 @@ impl<'a> Sheet<'a> {
         };
         let compositions = store::room_type::compositions(conn, property).await?;
         let rules = store::buffer_rule::list(conn, property).await?;
+        let is_measured = |rule: &BufferRule| matches!(rule.kind, BufferKind::Safety(_));
+        let safety = if rules.iter().any(is_measured) {
+            store::safety::numbers(conn, property, Some(listing.account.id)).await?
+        } else {
+            SafetyNumbers::new()
+        };
         // The dates after the nights as well: who departs then sleeps on it.
         let dates: BTreeSet<(RoomTypeId, StayDate)> = keys
             .iter()
@@ -80,6 +88,7 @@ impl<'a> Sheet<'a> {
         Ok(Some(Self {
             listening: listening(listing, &calendar),
             rules,
+            safety,
             plans: store::rate_plan::derivations(conn, property).await?,
             rates: rates.into_iter().collect(),
             listing,
@@ -124,6 +133,7 @@ impl<'a> Sheet<'a> {
             stock: self.stock(key.room_type, key.night),
             rules: &rules,
             next: &next,
+            safety: &self.safety,
             price: price.as_ref(),
             restricts: key.rate_plan.is_some() || told_alone.is_some(),
         };

@@ -67,7 +67,9 @@ pub struct PropertyBody {
     #[schema(value_type = Option<MoneyShape>)]
     rate_max: Option<Money>,
     /// What has no field of its own: `no_show_keeps` (`guaranteed`, `all`, `none`),
-    /// `hold_seconds_by_source` (seconds by source) and `meant_overbooking_case_days`.
+    /// `hold_seconds_by_source` (seconds by source), `meant_overbooking_case_days`,
+    /// `safety_one_in` (rules of safety let at most one of so many scarce room nights be sold
+    /// twice; 1,000 where nothing is said).
     #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     policies: Option<Map<String, Value>>,
 }
@@ -253,10 +255,11 @@ impl PropertyBody {
 }
 
 /// The policies that there are.
-const POLICIES: [&str; 3] = [
+const POLICIES: [&str; 4] = [
     "no_show_keeps",
     "hold_seconds_by_source",
     "meant_overbooking_case_days",
+    "safety_one_in",
 ];
 
 fn clock_time(text: &str) -> Option<Time> {

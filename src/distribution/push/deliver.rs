@@ -72,7 +72,7 @@ async fn work(
     let mut login: Option<Login> = None;
     let mut course = Course::default();
     for _ in 0..ROUNDS_MAX {
-        let found = look::account(distribution, turn.bell, started_at, turn.last_failed_at).await?;
+        let found = look::account(distribution, turn, started_at).await?;
         let Some(listener) = found else {
             tracing::info!(account.id = %turn.bell.account, "marks of an account that is gone");
             forget(distribution, turn).await?;
@@ -102,7 +102,7 @@ async fn work(
         let round = round(distribution, turn, &listener, login, &mut course).await?;
         let release = |at_once| Release {
             at_once,
-            settle_seconds: (!listener.capabilities.is_polled)
+            settle_seconds: (!listener.capabilities.is_polled && !listener.ear.is_throttled)
                 .then(|| look::settle_seconds(listener.capabilities)),
             quiet_since: Some(listener.ear.hearing.quiet_since),
             rests: false,

@@ -67,6 +67,8 @@ pub(crate) struct Ear {
     pub(crate) scarcity_rooms: i32,
     /// Changes are gathered for so long before a raise is told.
     pub(crate) gather_seconds: u32,
+    /// It fails or lags, and a rule of safety binds it: nothing rises until it has recovered.
+    pub(crate) is_throttled: bool,
 }
 
 impl Ear {
@@ -90,7 +92,8 @@ impl Ear {
         if is_raise && self.hearing.now < gathered_at {
             return Some(rest(false, gathered_at));
         }
-        let may_rise = may_rise(self.capabilities, self.hearing, mark.marked_at);
+        let is_held = is_raise && self.is_throttled;
+        let may_rise = !is_held && may_rise(self.capabilities, self.hearing, mark.marked_at);
         (!may_rise).then(|| rest(true, self.hearing.now))
     }
 }

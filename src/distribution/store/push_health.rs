@@ -265,6 +265,48 @@ pub(crate) async fn resync_soon(
     Ok(())
 }
 
+/// Keeps an account from being told more than it was, or lets it go again; says whether that is
+/// another state than before.
+pub(crate) async fn throttle(
+    conn: &mut PgConnection,
+    account: AccountId,
+    is_throttled: bool,
+) -> Result<bool, DistributionError> {
+    let done = sqlx::query(
+        "update push_state set throttled_since = case when $2 then ledger_now() end
+         where account_id = $1 and (throttled_since is not null) <> $2",
+    )
+    .bind(account.0)
+    .bind(is_throttled)
+    .execute(conn)
+    .await
+    .map_err(DistributionError::while_doing("throttling an account"))?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// The accounts that are kept from being told more.
+pub(crate) async fn throttled(
+    db: impl PgExecutor<'_>,
+) -> Result<Vec<(AccountId, PropertyId, ConnectionId)>, DistributionError> {
+    let rows: Vec<(i64, i64, i64)> = sqlx::query_as(
+        "select account_id, property_id, connection_id from push_state
+         where throttled_since is not null",
+    )
+    .fetch_all(db)
+    .await
+    .map_err(DistributionError::while_doing(
+        "looking for throttled accounts",
+    ))?;
+    let ids = |(account, property, connection)| {
+        (
+            AccountId(account),
+            PropertyId(property),
+            ConnectionId(connection),
+        )
+    };
+    Ok(rows.into_iter().map(ids).collect())
+}
+
 /// Begins the removal of an account.
 pub(crate) async fn remove(
     db: impl PgExecutor<'_>,

@@ -243,6 +243,30 @@ pub(crate) async fn lag(
     })
 }
 
+/// Milliseconds from change to acknowledgement of the last acknowledged tellings of a change that
+/// lowered: the same as [`lag`], one by one.
+pub(crate) async fn lags(
+    db: impl PgExecutor<'_>,
+    account: AccountId,
+    last: i64,
+) -> Result<Vec<i64>, DistributionError> {
+    sqlx::query_scalar(
+        "select ms
+         from (select (extract(epoch from acknowledged_at - changed_at) * 1000)::bigint as ms,
+                      is_raise
+               from told_history
+               where account_id = $1 and acknowledged_at is not null
+                     and changed_at is not null
+               order by history_id desc limit $2) newest
+         where not is_raise",
+    )
+    .bind(account.0)
+    .bind(last)
+    .fetch_all(db)
+    .await
+    .map_err(DistributionError::while_doing("measuring the lag"))
+}
+
 /// Removes the history of nights before `before`, a piece at a time; says how many rows went.
 pub(crate) async fn purge(
     db: impl PgExecutor<'_>,

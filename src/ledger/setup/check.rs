@@ -93,6 +93,14 @@ fn policies(faults: &mut Faults, policies: &serde_json::Value) {
             "0 to 2000 days",
         );
     }
+    if let Some(one_in) = policies.get("safety_one_in") {
+        let range = i64::from(ONE_IN_MIN)..=i64::from(ONE_IN_MAX);
+        let fits = one_in
+            .as_i64()
+            .is_some_and(|one_in| range.contains(&one_in));
+        let sentence = "one of so many scarce room nights: 10 to 1000000";
+        faults.unless(fits, "/policies/safety_one_in", sentence);
+    }
     let Some(by_source) = policies.get("hold_seconds_by_source") else {
         return;
     };
@@ -114,6 +122,10 @@ fn policies(faults: &mut Faults, policies: &serde_json::Value) {
         faults.unless(whole, &pointer, "at least 1 second");
     }
 }
+
+/// Targets beyond are a mistake: nothing would be kept back, or everything.
+const ONE_IN_MIN: i32 = 10;
+const ONE_IN_MAX: i32 = 1_000_000;
 
 fn name(faults: &mut Faults, name: &str) {
     let fits = !name.trim().is_empty() && name.chars().count() <= NAME_MAX;
@@ -307,6 +319,7 @@ pub(crate) fn buffer_rules(rules: &[BufferRule]) -> Result<(), Refusal> {
         let at = |field: &str| format!("/{i}/{field}");
         let (most, sentence) = match rule.kind {
             BufferKind::SharePercent(_) => (100, "0 to 100"),
+            BufferKind::Safety(_) => (ONE_IN_MAX, "0 to 1000000"),
             _ => (ROOMS_MAX, "0 to 100000"),
         };
         let fits = (0..=most).contains(&rule.kind.number());

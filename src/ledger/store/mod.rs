@@ -34,5 +34,6 @@ pub(crate) mod room;
 pub(crate) mod room_type;
 pub(crate) mod row;
 pub(crate) mod rules;
+pub(crate) mod safety;
 pub(crate) mod tail;
 pub(crate) mod verify;

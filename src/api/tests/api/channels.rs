@@ -389,7 +389,9 @@ async fn buffer_rules_are_put_as_a_whole() {
         {"account": "portal", "room_type": "DBL", "keep_back": 1},
         {"from": "2030-06-10", "to": "2030-06-12", "weekdays": ["fri", "sat"], "close_at": 2},
         {"room_type": "DBL", "lead_days_max": 3, "cap": 4},
-        {"account": "portal", "share_percent": 50}
+        {"account": "portal", "share_percent": 50},
+        {"room_type": "DBL", "safety": {}},
+        {"safety": {"one_in": 500}}
     ]});
     let put = app.put(path, rules.clone()).await;
     assert_eq!(put.json(), rules, "{}", put.text());
@@ -401,6 +403,9 @@ async fn buffer_rules_are_put_as_a_whole() {
         (json!({"cap": 10_001}), "/rules/0"),
         (json!({"share_percent": 101}), "/rules/0"),
         (json!({"cap": 1, "share_percent": 1}), "/rules/0"),
+        (json!({"cap": 1, "safety": {}}), "/rules/0"),
+        (json!({"safety": {"one_in": 9}}), "/rules/0"),
+        (json!({"safety": {"one_in": 0}}), "/rules/0"),
         (json!({"keep_back": 1, "from": "2030-06-10"}), "/rules/0/to"),
         (
             json!({"keep_back": 1, "room_type": "NO"}),

@@ -15,5 +15,6 @@ mod order;
 mod pages;
 mod plans;
 mod portal;
+mod safety;
 mod sets;
 mod webhooks;

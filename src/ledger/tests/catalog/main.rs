@@ -10,6 +10,7 @@ mod properties;
 mod rate_plans;
 mod rates;
 mod rooms;
+mod safety;
 mod swept;
 mod told;
 mod upgrade;
