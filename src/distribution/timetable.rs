@@ -9,8 +9,8 @@ use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use keyrack_ledger::keys;
 use keyrack_ledger::verify::{self, Extent};
+use keyrack_ledger::{keys, turn_aways};
 use tokio::time::Instant;
 
 use crate::error::DistributionError;
@@ -36,6 +36,12 @@ pub(crate) async fn run(distribution: Distribution) {
         every(&distribution, 30, "rolling over", sweep::roll_over_all),
         every(&distribution, 10, "looking for alarms", alarms::look),
         every(&distribution, 20, "reading again", read_again),
+        every(
+            &distribution,
+            60,
+            "adding up what was turned away",
+            add_turn_aways
+        ),
         every(&distribution, SAFETY_SECONDS, "measuring safety", |d| {
             safety::measure_due(d, SAFETY_SECONDS)
         }),
@@ -78,6 +84,11 @@ async fn read_again(distribution: &Distribution) -> Result<(), DistributionError
     messages::replay_all_mapped(distribution).await?;
     messages::replay_unfinished(distribution, UNFINISHED_SECONDS).await?;
     Ok(())
+}
+
+/// Refusing writes nothing: what was counted is added now and then.
+async fn add_turn_aways(distribution: &Distribution) -> Result<usize, DistributionError> {
+    Ok(turn_aways::add(&distribution.inner.ledger).await?)
 }
 
 /// The first verification of a process and one a week replay everything, the others begin at the

@@ -34,5 +34,6 @@ mod sheet;
 mod store;
 pub mod sweeper;
 pub mod tail;
+pub mod turn_aways;
 pub mod verify;
 mod waits;

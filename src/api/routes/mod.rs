@@ -17,4 +17,5 @@ pub mod rates;
 pub mod reservations;
 pub mod room_type;
 pub mod rooms;
+pub mod turn_aways;
 pub mod webhooks;

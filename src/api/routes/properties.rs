@@ -68,7 +68,8 @@ pub struct PropertyBody {
     rate_max: Option<Money>,
     /// What has no field of its own: `no_show_keeps` (`guaranteed`, `all`, `none`),
     /// `hold_seconds_by_source` (seconds by source), `meant_overbooking_case_days`,
-    /// `safety_one_in` (rules of safety let at most one of so many scarce room nights be sold
+    /// `guest_arrivals_max` (reservations of one guest, known by e-mail address or telephone
+    /// number, for one arrival date at most), `safety_one_in` (rules of safety let at most one of so many scarce room nights be sold
     /// twice; 1,000 where nothing is said).
     #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     policies: Option<Map<String, Value>>,
@@ -255,11 +256,12 @@ impl PropertyBody {
 }
 
 /// The policies that there are.
-const POLICIES: [&str; 4] = [
+const POLICIES: [&str; 5] = [
     "no_show_keeps",
     "hold_seconds_by_source",
     "meant_overbooking_case_days",
     "safety_one_in",
+    "guest_arrivals_max",
 ];
 
 fn clock_time(text: &str) -> Option<Time> {

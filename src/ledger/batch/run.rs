@@ -17,7 +17,7 @@ use crate::decide::draft::{Draft, NightKey};
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
 use crate::store::read::{Keys, Places, Sight};
-use crate::store::{apply, expiry, rate, read, room};
+use crate::store::{apply, expiry, guest_place, rate, read, room};
 
 /// How a try of a batch ended.
 pub(super) enum Tried {
@@ -78,7 +78,7 @@ impl Attempt<'_> {
                     return Ok(Tried::Done(answers));
                 }
                 Round::Rests(answers, changes, places) => {
-                    return Ok(match Self::apply(conn, &changes, &places).await {
+                    return Ok(match Self::apply_alone(conn, &changes, &places).await {
                         Ok(Applied::Whole { numbers }) => {
                             self.numbers.keep(numbers);
                             Tried::Done(answers)
@@ -168,6 +168,7 @@ impl Attempt<'_> {
         let mut seen = sight.seen;
         self.read_rates(conn, &known.rules, &mut seen).await?;
         seen.rooms = rooms;
+        self.read_guests(conn, &known.rules, &mut seen).await?;
         seen.rules.clone_from(&known.rules);
         let fresh = std::mem::take(&mut seen.numbers);
         seen.numbers = drawn.0.iter().chain(&fresh).copied().collect();
@@ -200,14 +201,55 @@ impl Attempt<'_> {
         ))
     }
 
-    /// Applies what was decided, and draws numbers ahead where a commit comes anyway.
+    /// Applies what was decided, and draws numbers ahead where a commit comes anyway. Places of
+    /// guests come last in the order of the locks.
     async fn apply(
         conn: &mut PgConnection,
         changes: &Changes,
         places: &Places,
     ) -> Result<Applied, sqlx::Error> {
         let draw = numbers::ahead_of(changes.new.len());
-        apply::apply(conn, changes, places, draw).await
+        let applied = apply::apply(&mut *conn, changes, places, draw).await?;
+        if !changes.places.is_empty() && !guest_place::take(conn, &changes.places).await? {
+            return Ok(Applied::Short);
+        }
+        Ok(applied)
+    }
+
+    /// The same in a transaction of its own, where one call is not all of it.
+    async fn apply_alone(
+        conn: &mut PgConnection,
+        changes: &Changes,
+        places: &Places,
+    ) -> Result<Applied, sqlx::Error> {
+        if changes.places.is_empty() {
+            return Self::apply(conn, changes, places).await;
+        }
+        let mut transaction = conn.begin().await?;
+        let applied = Self::apply(&mut transaction, changes, places).await?;
+        match applied {
+            Applied::Whole { .. } => transaction.commit().await?,
+            Applied::Short => transaction.rollback().await?,
+        }
+        Ok(applied)
+    }
+
+    /// Places of guests, where their property limits them.
+    async fn read_guests(
+        &self,
+        conn: &mut PgConnection,
+        rules: &RulesOf,
+        seen: &mut decide::draft::Seen,
+    ) -> Result<(), LedgerError> {
+        let changed = keys::limited_changes(self.commands.iter().copied(), rules);
+        if !changed.is_empty() {
+            seen.guests = guest_place::guests(conn, &changed).await?;
+        }
+        let keys = keys::guest_arrivals(self.commands.iter().copied(), rules, seen);
+        if !keys.is_empty() {
+            seen.places = guest_place::seen(conn, keys).await?;
+        }
+        Ok(())
     }
 
     /// Gets what a round needed.

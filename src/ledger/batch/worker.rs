@@ -21,6 +21,7 @@ use crate::command::{Answer, Asked};
 use crate::error::LedgerError;
 use crate::moves::Moves;
 use crate::store::read;
+use crate::turn_aways::TurnAways;
 
 /// What workers share.
 pub(crate) struct Workshop {
@@ -29,6 +30,7 @@ pub(crate) struct Workshop {
     pub rules: KnownRules,
     pub moves: Moves,
     pub counts: Counts,
+    pub turn_aways: TurnAways,
     pub contention: Contention,
     pub numbers: Numbers,
     pub batch_max: usize,
@@ -114,6 +116,7 @@ impl Workshop {
                     self.moves.touch(moved.into_iter());
                     for (pending, answer) in part.into_iter().zip(answers) {
                         self.counts.answered(&pending.asked, &answer);
+                        self.turn_aways.answered(&pending.asked, &answer);
                         // A caller who went away learns the outcome by its idempotency key.
                         let _ = pending.reply.send(Ok(answer));
                     }

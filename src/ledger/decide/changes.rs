@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::blocks::BlockChange;
 use super::draft::{GuestChange, NightKey, Reference, ReservationKey};
 use super::entry::{Entry, Move};
+use super::guest_limit::Taken;
 use super::overbooking::needs_case;
 use super::rules::Rules;
 use super::state::{Reservation, RoomStay};
@@ -39,6 +40,8 @@ pub struct Changes {
     pub blocks: Vec<(PropertyId, BlockChange)>,
     /// Guests.
     pub guests: Vec<(ReservationKey, GuestChange)>,
+    /// Places of guests on arrival dates.
+    pub places: Vec<Taken>,
     /// Nights that need an open case, with the rooms beyond.
     pub overbooked: Vec<(NightKey, i32)>,
     /// Nights that no longer need one.
@@ -90,6 +93,7 @@ impl Changes {
             && self.entries.is_empty()
             && self.blocks.is_empty()
             && self.guests.is_empty()
+            && self.places.is_empty()
             && self.overbooked.is_empty()
             && self.cured.is_empty()
     }

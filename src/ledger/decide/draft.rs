@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::blocks::{BlockChange, SeenRoom};
 use super::changes::{Changed, Changes};
 use super::entry::{Entry, Move};
+use super::guest_limit::{Places, Taken};
 use super::layer::RateTable;
 use super::revise::{Claim, TypeNight, difference, moves, pool_of};
 use super::rules::Rules;
@@ -72,6 +73,10 @@ pub struct Seen {
     pub rates: HashMap<PropertyId, RateTable>,
     /// The physical rooms whose blocks are set, by code.
     pub rooms: SeenRooms,
+    /// The places of guests on arrival dates, where a property limits them.
+    pub places: Places,
+    /// Guests of reservations that are changed, likewise.
+    pub guests: BTreeMap<ReservationKey, Guest>,
 }
 
 /// Physical rooms of properties, by code.
@@ -102,6 +107,8 @@ pub struct Draft {
     guests: BTreeMap<ReservationKey, GuestChange>,
     kept: Vec<(Idempotency, Receipt)>,
     pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
+    pub(super) places: Places,
+    pub(super) taken: Vec<Taken>,
     reviewed: BTreeSet<NightKey>,
     missing: BTreeSet<NightKey>,
     starved: BTreeSet<PropertyId>,
@@ -112,8 +119,10 @@ pub struct Draft {
 
 impl Draft {
     /// A fresh sheet over what was seen.
-    pub fn new(seen: Seen) -> Self {
+    pub fn new(mut seen: Seen) -> Self {
         Self {
+            places: std::mem::take(&mut seen.places),
+            taken: Vec::new(),
             seen,
             nights_before: BTreeMap::new(),
             reservations_before: HashMap::new(),
@@ -152,6 +161,15 @@ impl Draft {
     pub fn rules(&self, property: PropertyId) -> Arc<Rules> {
         let rules = self.seen.rules.get(&property);
         Arc::clone(rules.expect("the batch read the rules of each property in it"))
+    }
+
+    /// The guest of a reservation as stored, where the batch read it.
+    pub fn guest(&self, key: ReservationKey) -> Option<Guest> {
+        let written = self
+            .guests
+            .get(&key)
+            .and_then(|change| change.guest.clone());
+        written.or_else(|| self.seen.guests.get(&key).cloned())
     }
 
     /// Rates and restrictions that were read.
@@ -466,6 +484,7 @@ impl Draft {
         changes.guests = self.guests.into_iter().collect();
         let blocks = self.blocks.into_iter();
         changes.blocks = blocks.map(|((id, _), change)| (id, change)).collect();
+        changes.places = self.taken;
         changes.receipts = self.kept;
         changes
             .receipts

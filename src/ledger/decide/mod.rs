@@ -16,6 +16,7 @@ pub mod composed;
 pub mod draft;
 pub mod entry;
 pub mod estimate;
+pub mod guest_limit;
 pub mod hold;
 pub mod inexpressible;
 pub mod lags;

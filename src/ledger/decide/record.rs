@@ -5,6 +5,7 @@ use keyrack_model::id::{AccountId, PropertyId, ReservationId};
 use keyrack_model::reservation::{ReservationRevision, RevisionKind, Status};
 
 use super::draft::{Draft, Reference};
+use super::guest_limit;
 use super::hold::{cancelled, expired};
 use super::record_rooms::{Clip, map_rooms, reopened_there, revise_rooms};
 use super::record_told::{blank, flag_oddities, guests, tell};
@@ -149,7 +150,10 @@ fn keep_cancelled(draft: &mut Draft, fact: &Fact, known: Reference) -> Receipt {
 }
 
 fn create(draft: &mut Draft, fact: &Fact, successor_of: Option<ReservationId>) -> Receipt {
-    let new = blank(draft, fact, successor_of);
+    let mut new = blank(draft, fact, successor_of);
+    if guest_limit::count(draft, &new, &fact.revision.report.guest) {
+        new.flag(GUEST_LIMIT);
+    }
     let key = (new.property, new.id);
     let reason = successor_of.map(|id| format!("continues {id}, which had ended"));
     let (new, nights) = draft.put(new, "confirmed", reason);
@@ -207,6 +211,11 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
     tell(&mut after, report);
     after.unflag("unmapped");
     flag_oddities(&mut after, fact, &rules, clip);
+    if guest_limit::count(draft, &after, &report.guest) {
+        after.flag(GUEST_LIMIT);
+    } else {
+        after.unflag(GUEST_LIMIT);
+    }
     let (after, nights) = draft.put(after, "modified", None);
     draft.tell_again(&after, reopened);
     draft.put_guests(key, guests(fact));
@@ -255,6 +264,9 @@ fn remember(
     };
     draft.put_reference(property, account, &report.reference, reference);
 }
+
+/// The guest has more reservations for the arrival date than the property takes.
+const GUEST_LIMIT: &str = "guest_limit";
 
 fn repeated(present: Option<Reservation>, did: &str) -> Receipt {
     match present {

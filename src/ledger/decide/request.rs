@@ -9,6 +9,7 @@ use keyrack_model::reservation::{RevisionKind, Status};
 use keyrack_model::stay::{Stay, StayDate};
 
 use super::draft::{Draft, GuestChange, Reference};
+use super::guest_limit;
 use super::layer::RateTable;
 use super::price::{Product, price};
 use super::refusal::{Force, Refusal};
@@ -43,6 +44,12 @@ pub fn request(draft: &mut Draft, property: PropertyId, wish: &Wish) -> Answer {
     rooms.iter().for_each(|room| claim.add_room(room));
     has_rooms(draft, property, &claim.0, wish.force.as_ref())?;
     let reservation = reservation(draft, property, wish, rooms, hold);
+    guest_limit::admit(
+        draft,
+        &reservation,
+        wish.guest.as_ref(),
+        wish.force.as_ref(),
+    )?;
     Ok(put_down(draft, wish, reservation))
 }
 

@@ -71,6 +71,8 @@ pub struct Policies {
     pub hold_seconds_by_source: HashMap<String, i32>,
     /// What was meant opens a case only when the arrival is nearer than so many days.
     pub meant_overbooking_case_days: i32,
+    /// Reservations of one guest for one arrival date at most; `None` limits nobody.
+    pub guest_arrivals_max: Option<i32>,
 }
 
 impl Default for Policies {
@@ -79,6 +81,7 @@ impl Default for Policies {
             no_show_keeps: "guaranteed".to_owned(),
             hold_seconds_by_source: HashMap::new(),
             meant_overbooking_case_days: 3,
+            guest_arrivals_max: None,
         }
     }
 }

@@ -93,6 +93,13 @@ fn policies(faults: &mut Faults, policies: &serde_json::Value) {
             "0 to 2000 days",
         );
     }
+    if let Some(most) = policies.get("guest_arrivals_max") {
+        let fits = most
+            .as_i64()
+            .is_some_and(|most| (1..=1_000).contains(&most));
+        let sentence = "1 to 1000 reservations of one guest for one arrival date";
+        faults.unless(fits, "/policies/guest_arrivals_max", sentence);
+    }
     if let Some(one_in) = policies.get("safety_one_in") {
         let range = i64::from(ONE_IN_MIN)..=i64::from(ONE_IN_MAX);
         let fits = one_in

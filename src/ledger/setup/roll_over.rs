@@ -13,7 +13,7 @@ use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup::horizon;
 use crate::store::rate_change::{self, Touched};
-use crate::store::{connection, progress, property, rate, safety};
+use crate::store::{connection, guest_place, progress, property, rate, safety};
 
 /// Completes stays that are past, lets go the other nights of no-shows, keeps the rooms of guests
 /// who should have left, brings one night in at the horizon. Does it once per business day. Each
@@ -65,6 +65,7 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
             .collect();
         rate_change::note(&mut tx, id, &by, &touched).await?;
     }
+    guest_place::forget(&mut tx, id, plus_days(today, -1)).await?;
     property::set_rolled_over_to(&mut tx, id, today).await?;
     connection::commit(tx).await
 }
