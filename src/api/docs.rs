@@ -128,6 +128,7 @@ pub fn routes() -> OpenApiRouter<ApiState> {
         .merge(routes::buffer_rules::routes())
         .merge(routes::overbookings::routes())
         .merge(routes::turn_aways::routes())
+        .merge(routes::waitlist::routes())
         .merge(routes::channels::routes())
         .merge(routes::accounts::routes())
         .merge(routes::messages::routes())

@@ -26,6 +26,8 @@ pub struct Problem {
     pub nights: Vec<NightRef>,
     /// What could be had instead.
     pub alternatives: Vec<AlternativeView>,
+    /// Where to wait for what is sold out.
+    pub waitlist: Option<String>,
     /// When the same again may succeed.
     pub retry_after_seconds: Option<u32>,
 }
@@ -93,6 +95,10 @@ pub struct ProblemBody {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     alternatives: Vec<AlternativeView>,
+    /// Where to wait, of what is sold out: a `POST` there puts the wish on the waitlist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "/v1/properties/seehof/waitlist")]
+    waitlist: Option<String>,
     /// When the same again may succeed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -108,6 +114,7 @@ impl Problem {
             errors: Vec::new(),
             nights: Vec::new(),
             alternatives: Vec::new(),
+            waitlist: None,
             retry_after_seconds: None,
         }
     }
@@ -162,6 +169,7 @@ impl Problem {
             errors: self.errors,
             nights: self.nights,
             alternatives: self.alternatives,
+            waitlist: self.waitlist,
             retry_after_seconds: self.retry_after_seconds,
         };
         let bytes = serde_json::to_vec(&body).unwrap_or_default();

@@ -33,6 +33,7 @@ mod store;
 pub mod timetable;
 pub mod tls;
 pub mod transport;
+pub mod waitlist;
 pub mod webhooks;
 
 pub use handle::Distribution;

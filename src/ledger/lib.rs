@@ -36,4 +36,5 @@ pub mod sweeper;
 pub mod tail;
 pub mod turn_aways;
 pub mod verify;
+pub mod waitlist;
 mod waits;

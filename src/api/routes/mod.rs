@@ -18,4 +18,5 @@ pub mod reservations;
 pub mod room_type;
 pub mod rooms;
 pub mod turn_aways;
+pub mod waitlist;
 pub mod webhooks;

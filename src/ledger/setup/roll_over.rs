@@ -13,7 +13,7 @@ use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup::horizon;
 use crate::store::rate_change::{self, Touched};
-use crate::store::{connection, guest_place, progress, property, rate, safety};
+use crate::store::{connection, guest_place, progress, property, rate, safety, waitlist};
 
 /// Completes stays that are past, lets go the other nights of no-shows, keeps the rooms of guests
 /// who should have left, brings one night in at the horizon. Does it once per business day. Each
@@ -65,6 +65,7 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
             .collect();
         rate_change::note(&mut tx, id, &by, &touched).await?;
     }
+    waitlist::forget(&mut tx, id, plus_days(today, -WAITLIST_DAYS)).await?;
     guest_place::forget(&mut tx, id, plus_days(today, -1)).await?;
     property::set_rolled_over_to(&mut tx, id, today).await?;
     connection::commit(tx).await
@@ -95,6 +96,8 @@ async fn review(
     Ok(())
 }
 
+/// Wishes that have ended are kept for so many days after their nights.
+const WAITLIST_DAYS: i32 = 30;
 /// As far as any property's `meant_overbooking_case_days` is looked at.
 const NEAR_DAYS: i32 = 31;
 const ACTOR: &str = "worker:roll_over";

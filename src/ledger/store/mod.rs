@@ -39,3 +39,4 @@ pub(crate) mod safety;
 pub(crate) mod tail;
 pub(crate) mod turn_away;
 pub(crate) mod verify;
+pub(crate) mod waitlist;

@@ -89,7 +89,7 @@ pub enum StaffSource {
 /// Makes a reservation: all of its rooms on all of its nights, or none.
 ///
 /// Needs an `Idempotency-Key`. A `sold_out` names the nights and offers alternatives that were free
-/// at that moment.
+/// at that moment: other room types, the nearest dates, and where to wait.
 #[utoipa::path(post, path = "/v1/properties/{property}/reservations", tag = "reservations",
     params(PropertyPath,
         ("Idempotency-Key" = String, Header, description = "Fresh for each reservation")),
@@ -176,6 +176,7 @@ pub async fn turned_away(
     let Some(room) = wanting else {
         return problem;
     };
+    problem.waitlist = Some(format!("/v1/properties/{}/waitlist", house.code));
     let (room_type, stay, quantity) = (room.room_type, room.stay, room.quantity);
     let found = inventory::alternatives(state.ledger(), house.id, room_type, stay, quantity).await;
     match found {

@@ -15,3 +15,4 @@ mod replay;
 mod reservations;
 mod socket;
 mod strangers;
+mod waitlist;

@@ -15,3 +15,4 @@ mod races;
 mod rules;
 mod sweeping;
 mod turn_aways;
+mod waitlist;
