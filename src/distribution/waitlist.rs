@@ -1,4 +1,5 @@
-//! The waitlist's loop: the feed says when something has moved, and a timer that nothing was missed.
+//! The waitlist's loop: the feed says when something has moved, and a timer sees to what nobody
+//! says.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! What buffer rules are worth: scarce room nights of chance, sold under several rules at once.
 //!
-//! A pure world beside the ledger: guests book in bursts and at weekends, channels hear and are told
-//! late, now and then very late and later still while everybody books, and every hotel begins
+//! A pure world beside the ledger: guests book in bursts and at weekends, channels hear and are
+//! told late, now and then very late and later still while everybody books, and every hotel begins
 //! with nothing measured. The estimator under test sees only what a hotel would have written down.
 //! Each rule meets the very same guests.
 

@@ -81,8 +81,8 @@ struct BufferRuleBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 0, maximum = 100)]
     share_percent: Option<i32>,
-    /// Tells as many rooms fewer as could still be sold on stale numbers, measured for each account,
-    /// room type and kind of night.
+    /// Tells as many rooms fewer as could still be sold on stale numbers, measured for each
+    /// account, room type and kind of night.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     safety: Option<SafetyBody>,

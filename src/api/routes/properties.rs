@@ -69,8 +69,8 @@ pub struct PropertyBody {
     /// What has no field of its own: `no_show_keeps` (`guaranteed`, `all`, `none`),
     /// `hold_seconds_by_source` (seconds by source), `meant_overbooking_case_days`,
     /// `guest_arrivals_max` (reservations of one guest, known by e-mail address or telephone
-    /// number, for one arrival date at most), `safety_one_in` (rules of safety let at most one of so many scarce room nights be sold
-    /// twice; 1,000 where nothing is said).
+    /// number, for one arrival date at most), `safety_one_in` (rules of safety let at most one of
+    /// so many scarce room nights be sold twice; 1,000 where nothing is said).
     #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     policies: Option<Map<String, Value>>,
 }

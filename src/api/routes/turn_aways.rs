@@ -69,8 +69,8 @@ struct TurnAwayView {
 }
 
 /// What was asked for and not sold, summed by arrival, room type, day, source, account and reason.
-/// Refusing writes nothing: it appears a minute later, and what a killed daemon had not added yet is
-/// missing.
+/// Refusing writes nothing: it appears a minute later, and what a killed daemon had not added yet
+/// is missing.
 #[utoipa::path(get, path = "/v1/properties/{property}/turn-aways", tag = "inventory",
     params(PropertyPath, TurnAwaysAsk),
     responses((status = 200, body = TurnAwaysView), Problems))]

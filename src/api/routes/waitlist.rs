@@ -156,8 +156,8 @@ struct OfferView {
 }
 
 /// Puts a wish at the end of the queue. When rooms come free it is offered a hold, and the event
-/// `waitlist.offered` says so; confirming the hold accepts it. An offer that is not answered in time
-/// puts the wish at the end of the queue again.
+/// `waitlist.offered` says so; confirming the hold accepts it. An offer that is not answered in
+/// time puts the wish at the end of the queue again.
 #[utoipa::path(post, path = "/v1/properties/{property}/waitlist", tag = "reservations",
     params(PropertyPath), request_body = NewWishBody,
     responses((status = 201, body = WishView,

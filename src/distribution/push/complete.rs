@@ -41,7 +41,9 @@ pub(crate) async fn round(
     pace::until_free(distribution, login).await?;
     let mut marks = mark::all(&inner.pool, account).await?;
     let keys = tail::keys(&inner.ledger, &listener.listing()).await?;
-    let cells = tail::cells(&inner.ledger, &listener.listing(), &keys).await?;
+    let listing = listener.listing();
+    let reckoning = tail::reckon(&inner.ledger, &listing, &keys).await?;
+    let cells = reckoning.cells(&keys);
     let shown = told::load(&inner.pool, account, &keys).await?;
     let turned = plans::turned(distribution, listener, &marks, &cells).await?;
     match plans::mark_turned(distribution, turn, &turned).await? {
@@ -54,7 +56,10 @@ pub(crate) async fn round(
         let stray = marks.iter().filter(|mark| !known.contains(&mark.key));
         stray.map(|mark| (mark.key, mark.seq)).collect()
     };
-    let (picks, rests, is_due) = plan::complete(marks, cells, &shown, &listener.ear);
+    let (mut picks, rests, is_due) = plan::complete(marks, cells, &shown, &listener.ear);
+    for pick in &mut picks {
+        pick.rest_on(|key| reckoning.lines(key));
+    }
     let is_told = wanted_at.is_some() || is_due;
     let batch = whole(listener, &picks).filter(|_| is_told);
     set_aside(

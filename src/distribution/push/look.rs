@@ -143,7 +143,9 @@ pub(crate) async fn plan(
 ) -> Result<Plan, DistributionError> {
     let inner = &distribution.inner;
     let keys: Vec<AriKey> = marks.iter().map(|mark| mark.key).collect();
-    let mut cells = tail::cells(&inner.ledger, &listener.listing(), &keys).await?;
+    let listing = listener.listing();
+    let reckoning = tail::reckon(&inner.ledger, &listing, &keys).await?;
+    let mut cells = reckoning.cells(&keys);
     let shown: HashMap<_, _> = told::load(&inner.pool, listener.account.id, &keys).await?;
     let nights = nights(distribution, listener).await?;
     cells.retain(|cell| {
@@ -153,10 +155,14 @@ pub(crate) async fn plan(
         is_told(nights, cell.key.night, is_open)
     });
     let turned = plans::turned(distribution, listener, &marks, &cells).await?;
-    Ok(Plan {
+    let mut plan = Plan {
         turned,
         ..plan::plan(marks, cells, &shown, &listener.ear)
-    })
+    };
+    for pick in plan.lowering.iter_mut().chain(&mut plan.raising) {
+        pick.rest_on(|key| reckoning.lines(key));
+    }
+    Ok(plan)
 }
 
 /// The nights that an account is told of: business day, and the end of its horizon.

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
+use keyrack_ledger::tail::ExplainLine;
 use keyrack_model::ari::{AriCell, AriKey, AriValues};
 use keyrack_model::channel::Capabilities;
 
@@ -23,6 +24,8 @@ pub(crate) struct Pick {
     pub(crate) before: Option<Told>,
     /// More is true than is told: the mark stays and waits for a poll.
     pub(crate) is_held: bool,
+    /// How it was worked out, as JSON, where it is another than was told before.
+    pub(crate) basis: Option<String>,
 }
 
 impl Pick {
@@ -33,6 +36,29 @@ impl Pick {
             .as_ref()
             .map_or(0, |told| told.shown.openness_min);
         openness(&self.cell.values) > before
+    }
+
+    /// Notes how it was worked out, unless the channel shows it already: `lines` are those of the
+    /// same moment.
+    pub(crate) fn rest_on(&mut self, lines: impl FnOnce(&AriKey) -> Vec<ExplainLine>) {
+        let is_shown = self.before.as_ref().is_some_and(|before| {
+            before.shown.is_acknowledged && before.shown.values == self.cell.values
+        });
+        if is_shown {
+            return;
+        }
+        let mut lines = lines(&self.cell.key);
+        if self.is_held {
+            lines.push(ExplainLine {
+                step: "held".to_owned(),
+                why: "more is true than is told: the rest waits until the channel has been asked \
+                      what it has sold"
+                    .to_owned(),
+                rooms: self.cell.values.rooms,
+                closed: self.cell.values.closed,
+            });
+        }
+        self.basis = serde_json::to_string(&lines).ok();
     }
 
     /// How often the channel refused it.
@@ -170,6 +196,7 @@ pub(crate) fn complete(
                 cell,
                 before,
                 is_held: false,
+                basis: None,
             }),
             Urgency::Now | Urgency::AfterPoll { is_raise: false } => {
                 is_due = true;
@@ -178,6 +205,7 @@ pub(crate) fn complete(
                     cell,
                     before,
                     is_held: false,
+                    basis: None,
                 });
             }
         }
@@ -191,6 +219,7 @@ fn pick(mark: Mark, cell: AriCell, before: Option<Told>) -> Pick {
         cell,
         before,
         is_held: false,
+        basis: None,
     }
 }
 
@@ -204,6 +233,7 @@ fn held(mark: Mark, cell: AriCell, before: Option<Told>, openness: i32) -> Pick 
         },
         before,
         is_held: true,
+        basis: None,
     }
 }
 

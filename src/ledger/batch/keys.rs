@@ -89,7 +89,10 @@ pub(super) fn guest_arrivals<'a>(
             }
             Command::Modify(change) => {
                 let key = (asked.property, change.reservation);
-                let guest = change.guest.as_ref().or_else(|| seen.guests.get(&key));
+                let guest = change
+                    .guest
+                    .as_ref()
+                    .or_else(|| seen.limited.guests.get(&key));
                 let stays = seen
                     .reservations
                     .get(&key)

@@ -243,11 +243,11 @@ impl Attempt<'_> {
     ) -> Result<(), LedgerError> {
         let changed = keys::limited_changes(self.commands.iter().copied(), rules);
         if !changed.is_empty() {
-            seen.guests = guest_place::guests(conn, &changed).await?;
+            seen.limited.guests = guest_place::guests(conn, &changed).await?;
         }
         let keys = keys::guest_arrivals(self.commands.iter().copied(), rules, seen);
         if !keys.is_empty() {
-            seen.places = guest_place::seen(conn, keys).await?;
+            seen.limited.places = guest_place::seen(conn, keys).await?;
         }
         Ok(())
     }

@@ -210,7 +210,6 @@ mod tests {
     use crate::decide::cell_samples::{ABLE, DUMB, EAGER, OPEN, listening, night, room};
     use crate::decide::layer::{Layer, NightRules};
     use crate::decide::price::Price;
-    use crate::decide::safety::{Kept, NightKind, SafetyKey, SafetyNumbers};
 
     fn keep(kind: BufferKind) -> BufferRule {
         BufferRule {
@@ -249,63 +248,6 @@ mod tests {
                 Some(told),
                 "{free} {rules:?}"
             );
-        }
-    }
-
-    #[test]
-    fn a_safety_rule_keeps_back_what_was_measured_for_the_cell_and_says_why() {
-        let cell = room(3, 9);
-        let key = |kind, one_in| SafetyKey {
-            account: cell.account,
-            room_type: cell.room_type,
-            kind,
-            one_in,
-        };
-        let kind = NightKind::of(cell.night, cell.business_day);
-        let other = NightKind::from_index(kind.index() ^ 1).expect("a kind");
-        let kept = |rooms: i32| Kept {
-            rooms,
-            why: format!("{rooms} was measured"),
-        };
-        let numbers = SafetyNumbers::from([
-            (key(kind, 0), kept(2)),
-            (key(kind, 500), kept(0)),
-            (key(other, 0), kept(3)),
-        ]);
-        let measured = Cell {
-            safety: &numbers,
-            ..cell
-        };
-        use BufferKind::{Cap, CloseAt, KeepBack, Safety};
-        for (cell, kinds, told, why) in [
-            (cell, vec![Safety(0)], 2, "nothing has been measured yet"),
-            (
-                measured,
-                vec![Safety(0)],
-                1,
-                "2 of 3 are kept back for safety: 2 was measured",
-            ),
-            (measured, vec![Safety(500)], 3, "0 was measured"),
-            (
-                measured,
-                vec![Safety(77)],
-                2,
-                "nothing has been measured yet",
-            ),
-            (measured, vec![KeepBack(1), Safety(0)], 1, "2 was measured"),
-            (measured, vec![Safety(500), Cap(2)], 2, "no more than 2"),
-            (
-                measured,
-                vec![Safety(0), CloseAt(3)],
-                0,
-                "nothing is told when 3",
-            ),
-        ] {
-            let rules: Vec<BufferRule> = kinds.into_iter().map(keep).collect();
-            let mut lines = Vec::new();
-            let found = tell(&cell, &rules, &listening(&ABLE), Some(&mut lines));
-            assert_eq!(found.rooms, Some(told), "{rules:?}");
-            assert!(lines.iter().any(|line| line.why.contains(why)), "{lines:?}");
         }
     }
 

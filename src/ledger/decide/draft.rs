@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::blocks::{BlockChange, SeenRoom};
 use super::changes::{Changed, Changes};
 use super::entry::{Entry, Move};
-use super::guest_limit::{Places, Taken};
+use super::guest_limit::{Limited, Limits};
 use super::layer::RateTable;
 use super::revise::{Claim, TypeNight, difference, moves, pool_of};
 use super::rules::Rules;
@@ -73,10 +73,8 @@ pub struct Seen {
     pub rates: HashMap<PropertyId, RateTable>,
     /// The physical rooms whose blocks are set, by code.
     pub rooms: SeenRooms,
-    /// The places of guests on arrival dates, where a property limits them.
-    pub places: Places,
-    /// Guests of reservations that are changed, likewise.
-    pub guests: BTreeMap<ReservationKey, Guest>,
+    /// What is known of guests, where a property limits them.
+    pub limited: Limited,
 }
 
 /// Physical rooms of properties, by code.
@@ -104,11 +102,10 @@ pub struct Draft {
     reservations_before: HashMap<ReservationKey, Option<Reservation>>,
     references_before: HashMap<(AccountId, String), (PropertyId, i64)>,
     entries: Vec<Entry>,
-    guests: BTreeMap<ReservationKey, GuestChange>,
+    pub(super) guests: BTreeMap<ReservationKey, GuestChange>,
     kept: Vec<(Idempotency, Receipt)>,
     pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
-    pub(super) places: Places,
-    pub(super) taken: Vec<Taken>,
+    pub(super) limits: Limits,
     reviewed: BTreeSet<NightKey>,
     missing: BTreeSet<NightKey>,
     starved: BTreeSet<PropertyId>,
@@ -121,8 +118,7 @@ impl Draft {
     /// A fresh sheet over what was seen.
     pub fn new(mut seen: Seen) -> Self {
         Self {
-            places: std::mem::take(&mut seen.places),
-            taken: Vec::new(),
+            limits: Limits::over(&mut seen.limited),
             seen,
             nights_before: BTreeMap::new(),
             reservations_before: HashMap::new(),
@@ -161,15 +157,6 @@ impl Draft {
     pub fn rules(&self, property: PropertyId) -> Arc<Rules> {
         let rules = self.seen.rules.get(&property);
         Arc::clone(rules.expect("the batch read the rules of each property in it"))
-    }
-
-    /// The guest of a reservation as stored, where the batch read it.
-    pub fn guest(&self, key: ReservationKey) -> Option<Guest> {
-        let written = self
-            .guests
-            .get(&key)
-            .and_then(|change| change.guest.clone());
-        written.or_else(|| self.seen.guests.get(&key).cloned())
     }
 
     /// Rates and restrictions that were read.
@@ -484,7 +471,7 @@ impl Draft {
         changes.guests = self.guests.into_iter().collect();
         let blocks = self.blocks.into_iter();
         changes.blocks = blocks.map(|((id, _), change)| (id, change)).collect();
-        changes.places = self.taken;
+        changes.places = self.limits.taken;
         changes.receipts = self.kept;
         changes
             .receipts

@@ -8,8 +8,9 @@ use keyrack_model::stay::{StayDate, StayRange};
 
 use super::buffer_rule::{BufferKind, BufferRule};
 use super::lags::Lags;
-use super::risk::{Counted, LONG_MS, Pace, SHORT_MS, Windows, keep, once_in, windows};
+use super::risk::{Windows, keep, once_in, windows};
 use super::safety::{COLD_ROOMS, Kept, NightKind, SafetyKey, SafetyNumbers};
+use super::selling::{Paces, SALES_MIN};
 
 /// Rooms that somebody sold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,9 @@ pub struct Ear {
     pub mute_ms: i64,
 }
 
+/// Plain types by the type that is made of them.
+pub type Parts = BTreeMap<RoomTypeId, BTreeSet<RoomTypeId>>;
+
 /// Everything that the numbers rest on.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
@@ -55,7 +59,7 @@ pub struct Measured {
     /// Each told type of each account.
     pub cells: BTreeSet<(AccountId, RoomTypeId)>,
     /// The plain types that each type is made of; one that is not here is its own.
-    pub parts: BTreeMap<RoomTypeId, BTreeSet<RoomTypeId>>,
+    pub parts: Parts,
     /// The property's target: one of so many scarce room nights.
     pub one_in: i32,
 }
@@ -87,7 +91,7 @@ pub fn numbers(measured: &Measured, rules: &[BufferRule], before: &SafetyNumbers
                 }
                 let paces = paces
                     .entry(*room_type)
-                    .or_insert_with(|| paces_of(measured, *room_type));
+                    .or_insert_with(|| Paces::of(&measured.sales, &measured.parts, *room_type));
                 for kind in NightKind::all() {
                     let key = SafetyKey {
                         account: *account,
@@ -111,7 +115,7 @@ fn number(
     of_property: i32,
     before: Option<&Kept>,
 ) -> Kept {
-    let (pace, nights) = paces.of(key.kind);
+    let (pace, nights) = paces.on(key.kind);
     let is_cold = exposed.is_cold || pace.sales < SALES_MIN;
     let one_in = if key.one_in > 0 {
         key.one_in
@@ -220,102 +224,8 @@ fn doubled(millis: i64) -> i64 {
         .saturating_mul(120_000)
 }
 
-/// The paces of a type.
-struct Paces {
-    by_kind: BTreeMap<NightKind, Pace>,
-    all: Pace,
-    of_house: Pace,
-}
-
-impl Paces {
-    /// The pace of a kind of night; where too little was sold on those, that of the type, or of the
-    /// house: with its name.
-    fn of(&self, kind: NightKind) -> (Pace, &'static str) {
-        let own = self.by_kind.get(&kind).copied().unwrap_or_default();
-        if own.sales >= SALES_MIN {
-            (own, kind.in_words())
-        } else if self.all.sales >= SALES_MIN {
-            (self.all, "nights of the type")
-        } else {
-            (self.of_house, "nights of the house")
-        }
-    }
-}
-
-fn paces_of(measured: &Measured, room_type: RoomTypeId) -> Paces {
-    let parts = |id: RoomTypeId| {
-        let own = measured.parts.get(&id).cloned();
-        own.unwrap_or_else(|| BTreeSet::from([id]))
-    };
-    let own = parts(room_type);
-    let touching = measured
-        .sales
-        .iter()
-        .filter(|sale| !parts(sale.room_type).is_disjoint(&own));
-    let mut by_kind: BTreeMap<NightKind, Pace> = BTreeMap::new();
-    let mut all = Pace::default();
-    for (night, sold) in by_night(touching) {
-        for (kind, pace) in looked_back(night, &sold) {
-            by_kind.entry(kind).or_default().add(pace);
-            all.add(pace);
-        }
-    }
-    let mut of_house = Pace::default();
-    let mut types: BTreeMap<RoomTypeId, Vec<&Sale>> = BTreeMap::new();
-    for sale in &measured.sales {
-        types.entry(sale.room_type).or_default().push(sale);
-    }
-    for sales in types.into_values() {
-        for (night, sold) in by_night(sales.into_iter()) {
-            for (_, pace) in looked_back(night, &sold) {
-                of_house.add(pace);
-            }
-        }
-    }
-    Paces {
-        by_kind,
-        all,
-        of_house,
-    }
-}
-
-/// The sales of each night, in order of booking.
-fn by_night<'a>(sales: impl Iterator<Item = &'a Sale>) -> BTreeMap<StayDate, Vec<&'a Sale>> {
-    let mut nights: BTreeMap<StayDate, Vec<&Sale>> = BTreeMap::new();
-    for sale in sales {
-        for night in sale.nights.nights() {
-            nights.entry(night).or_default().push(sale);
-        }
-    }
-    for sold in nights.values_mut() {
-        sold.sort_by_key(|sale| sale.booked_ms);
-    }
-    nights
-}
-
-/// Of each sale of a night the rooms that were sold shortly and within a longer time before it, with
-/// the kind that the night was of then.
-fn looked_back(night: StayDate, sold: &[&Sale]) -> impl Iterator<Item = (NightKind, Pace)> {
-    sold.iter().enumerate().map(move |(at, sale)| {
-        let before = |within_ms: i64| {
-            let since = sale.booked_ms.saturating_sub(within_ms);
-            let near = sold[..at].iter().rev();
-            let near = near.take_while(|other| other.booked_ms >= since);
-            near.map(|other| other.rooms).sum()
-        };
-        let pace = Pace {
-            sales: 1,
-            short: Counted::one(before(SHORT_MS)),
-            long: Counted::one(before(LONG_MS)),
-        };
-        (NightKind::of(night, sale.booked_on), pace)
-    })
-}
-
 /// The days whose sales are looked at.
 pub const DAYS: i64 = 28;
-/// Below so many sales a pace is not believed.
-const SALES_MIN: u32 = 30;
 /// Below so many tellings the lag of an account is not believed.
 const TOLD_MIN: u64 = 30;
 /// What we heard of two days late or more was imported or typed in: no channel lags so.
@@ -466,50 +376,6 @@ mod tests {
         }
         let ears = vec![ear(1, [1_000; 100])];
         assert_eq!(kept(&measured(ears, late), &SafetyNumbers::new()), [0]);
-    }
-
-    #[test]
-    fn sales_shortly_before_one_another_are_a_pace_and_those_of_other_nights_are_not() {
-        let sale = |booked_ms, from| Sale {
-            booked_ms,
-            nights: StayRange::new(night(from), night(from + 1)).expect("a range"),
-            ..sales(1)[0].clone()
-        };
-        let sold = [
-            sale(0, 30),
-            sale(60_000, 30),
-            sale(60_001, 31),
-            sale(HOUR_MS, 30),
-            sale(HOUR_MS * 9, 30),
-        ];
-        let paces = paces_of(&measured(Vec::new(), sold.to_vec()), DBL);
-        let meant = Pace {
-            sales: 5,
-            short: Counted {
-                rooms: 1,
-                squares: 1,
-            },
-            long: Counted {
-                rooms: 3,
-                squares: 5,
-            },
-        };
-        assert_eq!((paces.all, paces.of_house), (meant, meant));
-        assert_eq!(
-            paces_of(&measured(Vec::new(), sold.to_vec()), RoomTypeId(9)).all,
-            Pace::default()
-        );
-    }
-
-    #[test]
-    fn a_composed_type_is_sold_by_whoever_sells_one_of_its_parts() {
-        let flat = RoomTypeId(7);
-        let mut of_flat = measured(Vec::new(), sales(3));
-        of_flat
-            .parts
-            .insert(flat, BTreeSet::from([DBL, RoomTypeId(2)]));
-        assert_eq!(paces_of(&of_flat, flat).all.sales, 3);
-        assert_eq!(paces_of(&of_flat, RoomTypeId(2)).all.sales, 0);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use keyrack_model::id::{PropertyId, ReservationId};
 use keyrack_model::reservation::{Guest, Status};
 use keyrack_model::stay::StayDate;
 
-use super::draft::Draft;
+use super::draft::{Draft, ReservationKey};
 use super::refusal::{Force, Refusal};
 use super::state::Reservation;
 use crate::command::Forced;
@@ -70,6 +70,39 @@ pub struct Place {
 
 /// The places of the guests of a batch.
 pub type Places = BTreeMap<ArrivalKey, Vec<Place>>;
+
+/// What a batch saw of guests.
+#[derive(Clone, Debug, Default)]
+pub struct Limited {
+    /// Their places on arrival dates.
+    pub places: Places,
+    /// The guests of reservations that are changed, as they are stored.
+    pub guests: BTreeMap<ReservationKey, Guest>,
+}
+
+/// The places with the changes so far.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    places: Places,
+    pub(super) taken: Vec<Taken>,
+}
+
+impl Limits {
+    /// Over what was seen.
+    pub(super) fn over(seen: &mut Limited) -> Self {
+        Self {
+            places: std::mem::take(&mut seen.places),
+            taken: Vec::new(),
+        }
+    }
+}
+
+/// The guest of a reservation as it is stored, or as this batch changed it.
+pub fn guest_of(draft: &Draft, key: ReservationKey) -> Option<Guest> {
+    let changed = draft.guests.get(&key);
+    let changed = changed.and_then(|change| change.guest.clone());
+    changed.or_else(|| draft.seen.limited.guests.get(&key).cloned())
+}
 
 /// A place that a reservation takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,7 +177,10 @@ fn full(
     let keys = guest.map(guest_keys).unwrap_or_default();
     let dates = arrivals(after).into_iter().filter(|arrival| {
         keys.iter().any(|key| {
-            let places = draft.places.get(&(after.property, key.clone(), *arrival));
+            let places = draft
+                .limits
+                .places
+                .get(&(after.property, key.clone(), *arrival));
             let mut places = places.into_iter().flatten();
             // Who has a place there already has been let in.
             let is_in = places.clone().any(|place| place.reservation == after.id);
@@ -170,7 +206,7 @@ fn take(draft: &mut Draft, after: &Reservation, guest: Option<&Guest>) {
     for key in guest.map(guest_keys).unwrap_or_default() {
         for arrival in arrivals(after) {
             let key = (after.property, key.clone(), arrival);
-            let places = draft.places.get(&key).map_or(&[][..], Vec::as_slice);
+            let places = draft.limits.places.get(&key).map_or(&[][..], Vec::as_slice);
             if places.iter().any(|place| place.reservation == after.id) {
                 continue;
             }
@@ -181,7 +217,7 @@ fn take(draft: &mut Draft, after: &Reservation, guest: Option<&Guest>) {
             let Some(number) = number.or_else(|| (0..).find(unused)) else {
                 continue;
             };
-            let places = draft.places.entry(key.clone()).or_default();
+            let places = draft.limits.places.entry(key.clone()).or_default();
             places.retain(|place| place.number != number);
             places.push(Place {
                 number,
@@ -189,7 +225,7 @@ fn take(draft: &mut Draft, after: &Reservation, guest: Option<&Guest>) {
                 is_taken: true,
             });
             places.sort_unstable_by_key(|place| place.number);
-            draft.taken.push(Taken {
+            draft.limits.taken.push(Taken {
                 key,
                 number,
                 before: before.map(|place| place.reservation),

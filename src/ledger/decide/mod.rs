@@ -36,6 +36,7 @@ pub mod risk;
 pub mod rules;
 pub mod safety;
 pub mod sellable;
+pub mod selling;
 pub mod state;
 
 use crate::command::{Answer, Asked, Command, Receipt};

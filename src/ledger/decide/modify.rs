@@ -35,7 +35,10 @@ pub fn modify(draft: &mut Draft, property: PropertyId, change: &Modification) ->
         after.detail.total = total(&after.rooms).or(after.detail.total);
     }
     if change.rooms.is_some() || change.guest.is_some() {
-        let guest = change.guest.clone().or_else(|| draft.guest(key));
+        let guest = change
+            .guest
+            .clone()
+            .or_else(|| guest_limit::guest_of(draft, key));
         guest_limit::admit(draft, &after, guest.as_ref(), change.force.as_ref())?;
     }
     let reason = change

@@ -10,16 +10,16 @@
 //! acknowledgement of the lower number. So the chance is `P(N >= k + 1)`, and it is asked of every
 //! account with its own window; over all accounts it is no greater than of the worst, since the
 //! last room of a night is sold once. Who sells by the ledger itself, the desk, has no number: what
-//! it sells *after* that instant until the ledger hears of the account's sale counts to `N` as well,
-//! so its window is as long as if its own sales were heard of so late.
+//! it sells *after* that instant until the ledger hears of the account's sale counts to `N` as
+//! well, so its window is as long as if its own sales were heard of so late.
 //!
 //! For a window of known length and sellers of a known pace, `N` is Poisson. Neither is known:
 //!
-//! * *The window* is averaged over its whole measured distribution, `P = Σ share(w) P(N_w >= k+1)`,
-//!   and not put in as its mean or a percentile: the chance is made by the rare long lags, and is
-//!   convex in `w` where it is small, so that any mean would understate it (Jensen). That is the
-//!   Poisson law mixed over its exposure (Feller, An Introduction to Probability Theory, vol. 2,
-//!   II.7).
+//! * *The window* is averaged over its whole measured distribution,
+//!   `P = Σ share(w) P(N_w >= k + 1)`, and not put in as its mean or a percentile: the chance is
+//!   made by the rare long lags, and is convex in `w` where it is small, so that any mean would
+//!   understate it (Jensen). That is the Poisson law mixed over its exposure (Feller, An
+//!   Introduction to Probability Theory, vol. 2, II.7).
 //! * *The pace* is counted where it matters: the rooms that were sold within a short (and a long)
 //!   time before each sale of such nights, which is the reduced second moment measure of the point
 //!   process (Ripley's K; Cox and Isham, Point Processes, 2.4) and holds the bursts in which people
@@ -78,7 +78,8 @@ impl Pace {
     }
 
     /// The Gamma of the pace, shape and rate (in milliseconds), for a window of so many
-    /// milliseconds: a short one is judged by what happens shortly before a sale, where bursts show.
+    /// milliseconds: a short one is judged by what happens shortly before a sale, where bursts
+    /// show.
     fn of_window(self, window_ms: f64) -> (f64, f64) {
         let (counted, within_ms) = if window_ms <= whole(SHORT_MS) {
             (self.short, whole(SHORT_MS))

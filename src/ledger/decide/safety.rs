@@ -182,7 +182,9 @@ const WEEKEND_BITS: u8 = 0b011_0000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::cell_samples::night;
+    use crate::decide::buffer::tell;
+    use crate::decide::cell::Cell;
+    use crate::decide::cell_samples::{ABLE, listening, night, room};
 
     #[test]
     fn a_night_is_of_a_kind_by_its_distance_and_its_weekday() {
@@ -211,6 +213,10 @@ mod tests {
     }
 
     fn rule(one_in: i32) -> BufferRule {
+        of_kind(BufferKind::Safety(one_in))
+    }
+
+    fn of_kind(kind: BufferKind) -> BufferRule {
         BufferRule {
             account: None,
             room_type: None,
@@ -218,7 +224,7 @@ mod tests {
             weekdays: Weekdays::ALL,
             lead_days_min: None,
             lead_days_max: None,
-            kind: BufferKind::Safety(one_in),
+            kind,
         }
     }
 
@@ -278,5 +284,62 @@ mod tests {
         assert_eq!(turned(night(0), night(1)), [range(3, 4), range(14, 15)]);
         assert_eq!(turned(night(0), night(3)), [range(3, 6), range(14, 17)]);
         assert_eq!(turned(night(1), night(1)), []);
+    }
+
+    #[test]
+    fn a_safety_rule_keeps_back_what_was_measured_for_the_cell_and_says_why() {
+        let cell = room(3, 9);
+        let key = |kind, one_in| SafetyKey {
+            account: cell.account,
+            room_type: cell.room_type,
+            kind,
+            one_in,
+        };
+        let kind = NightKind::of(cell.night, cell.business_day);
+        let other = NightKind::from_index(kind.index() ^ 1).expect("a kind");
+        let kept = |rooms: i32| Kept {
+            rooms,
+            why: format!("{rooms} was measured"),
+        };
+        let numbers = SafetyNumbers::from([
+            (key(kind, 0), kept(2)),
+            (key(kind, 500), kept(0)),
+            (key(other, 0), kept(3)),
+        ]);
+        let measured = Cell {
+            safety: &numbers,
+            ..cell
+        };
+        use BufferKind::{Cap, CloseAt, KeepBack, Safety};
+        for (cell, kinds, told, why) in [
+            (cell, vec![Safety(0)], 2, "nothing has been measured yet"),
+            (
+                measured,
+                vec![Safety(0)],
+                1,
+                "2 of 3 are kept back for safety: 2 was measured",
+            ),
+            (measured, vec![Safety(500)], 3, "0 was measured"),
+            (
+                measured,
+                vec![Safety(77)],
+                2,
+                "nothing has been measured yet",
+            ),
+            (measured, vec![KeepBack(1), Safety(0)], 1, "2 was measured"),
+            (measured, vec![Safety(500), Cap(2)], 2, "no more than 2"),
+            (
+                measured,
+                vec![Safety(0), CloseAt(3)],
+                0,
+                "nothing is told when 3",
+            ),
+        ] {
+            let rules: Vec<BufferRule> = kinds.into_iter().map(of_kind).collect();
+            let mut lines = Vec::new();
+            let found = tell(&cell, &rules, &listening(&ABLE), Some(&mut lines));
+            assert_eq!(found.rooms, Some(told), "{rules:?}");
+            assert!(lines.iter().any(|line| line.why.contains(why)), "{lines:?}");
+        }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) async fn seen(
                                                and s.reservation_id = r.reservation_id
                     where r.property_id = g.property_id and r.reservation_id = g.reservation_id
                       and (r.status in ('confirmed', 'checked_in', 'completed', 'no_show')
-                           or r.status = 'held' and r.hold_dead_at > ledger_now())
+                           or r.status = 'held' and r.hold_dead_at > (select ledger_now()))
                       and not s.is_given_back and s.arrival = g.arrival)
          from unnest($1::bigint[], $2::bytea[], $3::date[]) with ordinality
                   as k (property_id, guest, arrival, at)
@@ -128,7 +128,7 @@ pub(crate) async fn give(
          join reservation_guest g using (property_id, reservation_id)
          where r.property_id = $1 and s.arrival >= $2 and not s.is_given_back
            and (r.status in ('confirmed', 'checked_in')
-                or r.status = 'held' and r.hold_dead_at > ledger_now())
+                or r.status = 'held' and r.hold_dead_at > (select ledger_now()))
          order by r.reservation_id",
     )
     .bind(property.0)

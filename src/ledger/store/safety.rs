@@ -18,7 +18,8 @@ pub(crate) async fn due(
         "select distinct r.property_id
          from buffer_rule r left join safety_turn t using (property_id)
          where r.kind = 'safety'
-           and (t.measured_at is null or abs(extract(epoch from ledger_now() - t.measured_at)) >= $1)
+           and (t.measured_at is null
+                or abs(extract(epoch from (select ledger_now()) - t.measured_at)) >= $1)
          order by r.property_id",
     )
     .bind(every_seconds)

@@ -233,7 +233,7 @@ pub(crate) async fn hold(
         return Ok(None);
     };
     let row: Option<(i64, Option<Timestamp>, bool, bool)> = sqlx::query_as(
-        "select version, hold_until, status = 'held' and hold_dead_at > ledger_now(),
+        "select version, hold_until, status = 'held' and hold_dead_at > (select ledger_now()),
                 status not in ('held', 'cancelled', 'expired')
          from known_reservation where property_id = $1 and reservation_id = $2",
     )

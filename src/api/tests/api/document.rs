@@ -97,7 +97,6 @@ fn what_comes_later_is_not_promised() {
     let later = [
         "allotments",
         "pool-rules",
-        "waitlist",
         "accept",
         "decline",
         "discover",

@@ -17,4 +17,5 @@ mod plans;
 mod portal;
 mod safety;
 mod sets;
+mod then;
 mod webhooks;

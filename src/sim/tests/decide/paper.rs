@@ -91,6 +91,7 @@ fn rules(shape: &PropertyShape, ids: &PropertyIds) -> Rules {
             no_show_keeps: shape.no_show_keeps.clone(),
             hold_seconds_by_source: by_source.into_iter().collect(),
             meant_overbooking_case_days: shape.meant_overbooking_case_days,
+            guest_arrivals_max: None,
         },
         types: types.collect(),
         plans: HashMap::new(),
