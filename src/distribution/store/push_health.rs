@@ -95,6 +95,8 @@ pub(crate) struct Health {
     pub(crate) backoff_until: Option<jiff::Timestamp>,
     /// Being removed, since then.
     pub(crate) removing_since: Option<jiff::Timestamp>,
+    /// It is not told more than it was, since then.
+    pub(crate) throttled_since: Option<jiff::Timestamp>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -107,6 +109,7 @@ struct HealthRow {
     last_pushed_at: Option<Timestamp>,
     backoff_until: Option<Timestamp>,
     removing_since: Option<Timestamp>,
+    throttled_since: Option<Timestamp>,
 }
 
 /// How pushes to an account go; `None` where nothing was ever to be told.
@@ -116,7 +119,7 @@ pub(crate) async fn health(
 ) -> Result<Option<Health>, DistributionError> {
     let row: Option<HealthRow> = sqlx::query_as(
         "select failures, failing_since, last_outcome, last_why, last_failed_at,
-                last_pushed_at, backoff_until, removing_since
+                last_pushed_at, backoff_until, removing_since, throttled_since
          from push_state where account_id = $1",
     )
     .bind(account.0)
@@ -134,6 +137,7 @@ pub(crate) async fn health(
         last_pushed_at: row.last_pushed_at.map(|at| at.to_jiff()),
         backoff_until: row.backoff_until.map(|at| at.to_jiff()),
         removing_since: row.removing_since.map(|at| at.to_jiff()),
+        throttled_since: row.throttled_since.map(|at| at.to_jiff()),
     }))
 }
 

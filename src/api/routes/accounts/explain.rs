@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
+use keyrack_distribution::accounts::status;
 use keyrack_distribution::accounts::told::{self, Then, ToldThen};
 use keyrack_ledger::catalog;
 use keyrack_ledger::tail::{self, ExplainLine, Listing};
@@ -148,7 +149,18 @@ async fn explain(
         let then = told::by(engine, &row, key, instant).await?;
         return Ok(Json(ExplainView::of(then, instant)));
     }
-    let lines = tail::explain(ledger, &listing, key).await?;
+    let mut lines = tail::explain(ledger, &listing, key).await?;
+    if let Some(since) = status::throttled_since(engine, row.account.id).await? {
+        lines.push(ExplainLine {
+            step: "throttled".to_owned(),
+            why: format!(
+                "since {since} the channel does not take what it is told, or cannot be asked: \
+                 until it recovers it is told no more than it was"
+            ),
+            rooms: None,
+            closed: lines.last().is_some_and(|last| last.closed),
+        });
+    }
     Ok(Json(ExplainView {
         lines: lines.into_iter().map(ExplainLineView::from).collect(),
         then: None,

@@ -55,6 +55,7 @@ async fn a_failing_account_is_kept_at_what_it_was_told_and_let_go_when_it_recove
     house.tell().await;
     assert_eq!(house.measured().await, 1);
     assert_eq!(house.throttled().await, 1);
+    assert!(house.status().await.throttled_since.is_some());
     let most = house
         .count("select max(rooms)::bigint from safety_number")
         .await;
@@ -98,5 +99,27 @@ async fn an_account_is_let_go_when_the_rule_goes() {
         .unwrap()
         .unwrap();
     assert_eq!(house.measured().await, 0);
+    assert_eq!(house.throttled().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_cell_that_is_refused_makes_no_account_lag() {
+    let house = House::live().await;
+    house.safe().await;
+    house.tell().await;
+    house.book(house.double, 3, 4, 1).await;
+    house.tell().await;
+    sqlx::query(
+        "insert into mark (account_id, room_type_id, rate_plan_id, stay_date, first_marked_at,
+                           marked_at, changed_at, due_at, attempt, last_error)
+         select account_id, $1, 0, '2030-03-09', ledger_now(), ledger_now(), ledger_now(),
+                ledger_now(), 3, 'no such night' from account",
+    )
+    .bind(house.double.0)
+    .execute(&house.pool)
+    .await
+    .unwrap();
+    house.pass("10 minutes").await;
+    house.measured().await;
     assert_eq!(house.throttled().await, 0);
 }
