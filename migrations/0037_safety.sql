@@ -21,6 +21,8 @@ create table safety_number (
     -- What it rests on, for people.
     why          text        not null,
     changed_at   timestamptz not null,
+    -- The words are of this instant: they are not written anew with each measurement.
+    written_at   timestamptz not null,
     primary key (property_id, account_id, room_type_id, night_kind, one_in),
     constraint safety_number_rooms_not_negative check (rooms >= 0),
     constraint safety_number_night_kind_is_known check (night_kind between 0 and 5)

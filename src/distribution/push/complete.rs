@@ -56,10 +56,7 @@ pub(crate) async fn round(
         let stray = marks.iter().filter(|mark| !known.contains(&mark.key));
         stray.map(|mark| (mark.key, mark.seq)).collect()
     };
-    let (mut picks, rests, is_due) = plan::complete(marks, cells, &shown, &listener.ear);
-    for pick in &mut picks {
-        pick.rest_on(|key| reckoning.lines(key));
-    }
+    let (picks, rests, is_due) = plan::complete(marks, cells, &shown, &listener.ear);
     let is_told = wanted_at.is_some() || is_due;
     let batch = whole(listener, &picks).filter(|_| is_told);
     set_aside(
@@ -75,7 +72,10 @@ pub(crate) async fn round(
         forget_wish(distribution, turn).await?;
         return Ok(Round::Nothing);
     };
-    let (batch, picks) = narrowed(batch, &picks);
+    let (batch, mut picks) = narrowed(batch, &picks);
+    for pick in &mut picks {
+        pick.rest_on(|key| reckoning.lines(key));
+    }
     let round = send(distribution, turn, listener, login, picks, batch).await?;
     if round == Round::More {
         forget_wish(distribution, turn).await?;

@@ -149,7 +149,8 @@ async fn round(
         return Ok(Round::Nothing);
     }
     let is_everything = marks.len() < inner.settings.push_marks_max as usize;
-    let plan = look::plan(distribution, listener, marks).await?;
+    let listing = listener.listing();
+    let (plan, reckoning) = look::plan(distribution, listener, &listing, marks).await?;
     let Some(turned) = plans::mark_turned(distribution, turn, &plan.turned).await? else {
         return Ok(Round::Stopped);
     };
@@ -166,7 +167,7 @@ async fn round(
         plan.lowering
     };
     let count = picks.len();
-    let Some((batch, picks)) = first(distribution, listener, picks).await? else {
+    let Some((batch, mut picks)) = first(distribution, listener, picks).await? else {
         return Ok(Round::More);
     };
     // What is held may rise at once.
@@ -180,6 +181,9 @@ async fn round(
         }
     }
     *course = Course::default();
+    for pick in &mut picks {
+        pick.rest_on(|key| reckoning.lines(key));
+    }
     let round = send(distribution, turn, listener, login, picks, batch).await?;
     // What was marked meanwhile has rung: it is heard when the turn is given back.
     Ok(match round {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use keyrack_ledger::catalog;
-use keyrack_ledger::tail::{self, Listing};
+use keyrack_ledger::tail::{self, Listing, Reckoning};
 use keyrack_model::adapter::Goal;
 use keyrack_model::ari::AriKey;
 use keyrack_model::channel::{Account, Capabilities, ChannelMapping};
@@ -136,15 +136,16 @@ pub(crate) fn settle_seconds(capabilities: &Capabilities) -> u32 {
 }
 
 /// What becomes of marks: the present cells are computed here and now.
-pub(crate) async fn plan(
+/// What they rest on comes with them, for those that are told.
+pub(crate) async fn plan<'a>(
     distribution: &Distribution,
     listener: &Listener,
+    listing: &'a Listing<'a>,
     marks: Vec<Mark>,
-) -> Result<Plan, DistributionError> {
+) -> Result<(Plan, Reckoning<'a>), DistributionError> {
     let inner = &distribution.inner;
     let keys: Vec<AriKey> = marks.iter().map(|mark| mark.key).collect();
-    let listing = listener.listing();
-    let reckoning = tail::reckon(&inner.ledger, &listing, &keys).await?;
+    let reckoning = tail::reckon(&inner.ledger, listing, &keys).await?;
     let mut cells = reckoning.cells(&keys);
     let shown: HashMap<_, _> = told::load(&inner.pool, listener.account.id, &keys).await?;
     let nights = nights(distribution, listener).await?;
@@ -155,14 +156,11 @@ pub(crate) async fn plan(
         is_told(nights, cell.key.night, is_open)
     });
     let turned = plans::turned(distribution, listener, &marks, &cells).await?;
-    let mut plan = Plan {
+    let plan = Plan {
         turned,
         ..plan::plan(marks, cells, &shown, &listener.ear)
     };
-    for pick in plan.lowering.iter_mut().chain(&mut plan.raising) {
-        pick.rest_on(|key| reckoning.lines(key));
-    }
-    Ok(plan)
+    Ok((plan, reckoning))
 }
 
 /// The nights that an account is told of: business day, and the end of its horizon.

@@ -4,7 +4,8 @@
 //! strangers and limit nobody. Each reservation takes a numbered place for each of these and each
 //! of its arrival dates: the lowest that nobody has. The database has each place once, so that two
 //! daemons cannot both take the last one. Facts and forced wishes take places beyond the limit; a
-//! place falls free by itself when its reservation has ended or arrives on another day.
+//! place falls free by itself when its reservation has ended or arrives on another day. What comes
+//! back from the dead by a late confirm or an undo was let in once, and is not asked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -87,7 +87,8 @@ pub(crate) async fn numbers(
     Ok(numbers.collect())
 }
 
-/// Replaces the numbers of a property. The instant of a change stays where only the words change.
+/// Replaces the numbers of a property. Where only the words change they are written anew now and
+/// then, and the instant of the change stays.
 pub(crate) async fn replace(
     conn: &mut PgConnection,
     property: PropertyId,
@@ -111,13 +112,14 @@ pub(crate) async fn replace(
                      = (n.account_id, n.room_type_id, n.night_kind, n.one_in))
          )
          insert into safety_number as n (property_id, account_id, room_type_id, night_kind, one_in,
-                                         rooms, why, changed_at)
-         select $1, g.*, ledger_now() from given g
+                                         rooms, why, changed_at, written_at)
+         select $1, g.*, ledger_now(), ledger_now() from given g
          on conflict (property_id, account_id, room_type_id, night_kind, one_in) do update set
-             rooms = excluded.rooms, why = excluded.why,
+             rooms = excluded.rooms, why = excluded.why, written_at = excluded.written_at,
              changed_at = case when n.rooms = excluded.rooms then n.changed_at
                                else excluded.changed_at end
-         where (n.rooms, n.why) is distinct from (excluded.rooms, excluded.why)",
+         where n.rooms <> excluded.rooms
+            or n.written_at < excluded.written_at - interval '10 minutes'",
     )
     .bind(property.0)
     .bind(accounts)
