@@ -4,7 +4,7 @@ use keyrack_ledger::catalog;
 use keyrack_ledger::decide::buffer_rule::{BufferKind, BufferRule};
 use keyrack_ledger::decide::estimate::Ear;
 use keyrack_ledger::decide::lags::Lags;
-use keyrack_ledger::tail::{self, Cursor, RateTailEntry};
+use keyrack_ledger::tail;
 use keyrack_ledger::{inventory, safety};
 use keyrack_model::stay::{Weekdays, days_between};
 
@@ -53,23 +53,22 @@ async fn explained(told: &Told, offset: i32) -> String {
     rules.join("; ")
 }
 
-/// The nights that were noted to be told again for safety, as days from today.
+/// The nights that were noted to be told again for a reason, as days from today. From the table
+/// itself: a reader of the tail would wait for whoever writes elsewhere on the cluster.
 async fn noted(told: &Told, field: &str) -> Vec<(i32, i32)> {
-    let all = tail::rate_changes(&told.hotel.ledger, Cursor::default(), 1_000).await;
-    let all: Vec<RateTailEntry> = all.expect("no failure");
-    let mut noted: Vec<(i32, i32)> = all
-        .iter()
-        .filter(|change| change.fields == [field])
-        .map(|change| {
-            let days = |date| days_between(day(0), date);
-            (
-                days(change.nights.arrival()),
-                days(change.nights.departure()),
-            )
-        })
-        .collect();
-    noted.sort_unstable();
+    let noted: Vec<(jiff_sqlx::Date, jiff_sqlx::Date)> = sqlx::query_as(
+        "select night_from, night_until from rate_change where fields = array[$1]
+         order by night_from, night_until",
+    )
+    .bind(field)
+    .fetch_all(&told.hotel.pool)
+    .await
+    .expect("what was noted");
+    let days = |date: jiff_sqlx::Date| days_between(day(0), date.to_jiff());
+    let noted = noted.into_iter();
     noted
+        .map(|(from, until)| (days(from), days(until)))
+        .collect()
 }
 
 #[tokio::test]
