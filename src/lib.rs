@@ -101,6 +101,7 @@
 //! | What are the words? | `src/model/lib.rs` |
 //! | When may a room be sold? | `src/ledger/decide/sellable.rs` |
 //! | How is a booking written? | `src/ledger/batch/run.rs` |
+//! | How many rooms are kept back for safety? | `src/ledger/decide/risk.rs` |
 //! | What must an adapter do? | `src/model/adapter.rs` |
 //! | What does a channel look like? | `adapters/booking_com/mod.rs` |
 //! | How does the daemon start and end? | `src/commands/startup.rs` |

@@ -131,6 +131,8 @@ pub fn routes() -> OpenApiRouter<ApiState> {
         .merge(routes::pool_rules::routes())
         .merge(routes::buffer_rules::routes())
         .merge(routes::overbookings::routes())
+        .merge(routes::turn_aways::routes())
+        .merge(routes::waitlist::routes())
         .merge(routes::channels::routes())
         .merge(routes::accounts::routes())
         .merge(routes::messages::routes())

@@ -24,10 +24,19 @@ pub struct Problem {
     pub errors: Vec<FieldError>,
     /// Nights concerned.
     pub nights: Vec<NightRef>,
-    /// What could be had instead.
-    pub alternatives: Vec<AlternativeView>,
+    /// What could be had instead of what is sold out.
+    pub instead: Option<Box<Instead>>,
     /// When the same again may succeed.
     pub retry_after_seconds: Option<u32>,
+}
+
+/// What could be had instead of what is sold out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instead {
+    /// Free at that moment.
+    pub alternatives: Vec<AlternativeView>,
+    /// Where to wait.
+    pub waitlist: String,
 }
 
 /// A field that is wrong.
@@ -93,6 +102,10 @@ pub struct ProblemBody {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     alternatives: Vec<AlternativeView>,
+    /// Where to wait, of what is sold out: a `POST` there puts the wish on the waitlist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "/v1/properties/seehof/waitlist")]
+    waitlist: Option<String>,
     /// When the same again may succeed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -107,7 +120,7 @@ impl Problem {
             detail: detail.into(),
             errors: Vec::new(),
             nights: Vec::new(),
-            alternatives: Vec::new(),
+            instead: None,
             retry_after_seconds: None,
         }
     }
@@ -161,7 +174,14 @@ impl Problem {
             request_id: request_id.to_owned(),
             errors: self.errors,
             nights: self.nights,
-            alternatives: self.alternatives,
+            waitlist: self
+                .instead
+                .as_ref()
+                .map(|instead| instead.waitlist.clone()),
+            alternatives: self
+                .instead
+                .map(|instead| instead.alternatives)
+                .unwrap_or_default(),
             retry_after_seconds: self.retry_after_seconds,
         };
         let bytes = serde_json::to_vec(&body).unwrap_or_default();

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use clap::Args;
+use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use keyrack_sim::buffers::{self, Outcome, Trial};
 use keyrack_sim::campaign::{Campaign, Summary};
 use keyrack_sim::lot::Faults;
 use keyrack_sim::run::{Failure, Options};
@@ -16,6 +17,9 @@ use crate::say;
 /// Arguments of `keyrack sim`.
 #[derive(Debug, Args)]
 pub struct SimArguments {
+    /// Something else than seeds of commands.
+    #[command(subcommand)]
+    what: Option<What>,
     /// How many seeds.
     #[arg(long, default_value_t = 200)]
     seeds: u64,
@@ -36,8 +40,67 @@ pub struct SimArguments {
     calm: bool,
 }
 
+/// What else is simulated.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// What buffer rules are worth: scarce room nights sold twice, and rooms left empty.
+    Buffers(BuffersArguments),
+}
+
+/// Arguments of `keyrack sim buffers`.
+#[derive(Debug, Args)]
+struct BuffersArguments {
+    /// Scarce room nights.
+    #[arg(long, default_value_t = 100_000)]
+    nights: usize,
+    /// Of what chance.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// At most one of so many is to be sold twice.
+    #[arg(long, default_value_t = 1_000)]
+    one_in: i32,
+}
+
+/// Sells scarce nights; says whether `safety` kept its promise.
+fn of_buffers(arguments: &BuffersArguments) -> bool {
+    let trial = Trial {
+        nights: arguments.nights,
+        seed: arguments.seed,
+        one_in: arguments.one_in,
+    };
+    let allowed = 1_000_000 / u64::try_from(trial.one_in.max(1)).unwrap_or(1);
+    let outcomes = buffers::run(trial);
+    for outcome in &outcomes {
+        say::line(&in_figures(outcome));
+    }
+    say::line(&format!("allowed are {allowed} in a million"));
+    let safety = outcomes.iter().find(|outcome| outcome.rule == "safety");
+    safety.is_some_and(|outcome| outcome.twice_per_million() <= allowed)
+}
+
+fn in_figures(outcome: &Outcome) -> String {
+    let unsold = outcome.unsold_per_ten_thousand();
+    let (cold, cold_twice) = outcome.cold;
+    format!(
+        "{:<11} {} nights, {} sold twice ({} in a million), {} rooms; {} of {} rooms left empty \
+         though asked for ({}.{:02} %); of {cold} nights of new hotels {cold_twice} sold twice",
+        outcome.rule,
+        outcome.nights,
+        outcome.sold_twice,
+        outcome.twice_per_million(),
+        outcome.rooms_twice,
+        outcome.unsold,
+        outcome.rooms,
+        unsold / 100,
+        unsold % 100,
+    )
+}
+
 /// Runs the seeds; says whether nothing was found.
 pub async fn sim(arguments: &SimArguments) -> Result<bool> {
+    if let Some(What::Buffers(arguments)) = &arguments.what {
+        return Ok(of_buffers(arguments));
+    }
     let campaign = Campaign {
         first_seed: arguments.first_seed,
         seeds: arguments.seeds,

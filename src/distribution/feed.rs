@@ -270,6 +270,8 @@ impl Feed {
         if calls {
             inner.wakes.webhooks.notify_one();
         }
+        // Rooms may have come free.
+        inner.wakes.waitlist.notify_one();
         if !derived.evidence.is_empty() {
             inner.wakes.resync.notify_one();
         }

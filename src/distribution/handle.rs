@@ -20,7 +20,7 @@ use crate::settings::Settings;
 use crate::sign_in::SignIns;
 use crate::timetable::Rolled;
 use crate::transport::Transport;
-use crate::{feed, notice, poll, push, resync, timetable, webhooks};
+use crate::{feed, notice, poll, push, resync, timetable, waitlist, webhooks};
 
 /// A handle of the engine; cheap to clone. Verbs are functions of their modules.
 #[derive(Clone)]
@@ -71,6 +71,7 @@ pub(crate) struct Wakes {
     pub(crate) push: Notify,
     pub(crate) resync: Notify,
     pub(crate) webhooks: Notify,
+    pub(crate) waitlist: Notify,
     pub(crate) notices: Notify,
 }
 
@@ -130,6 +131,7 @@ impl Distribution {
         tasks.spawn(push::run(distribution.clone()));
         tasks.spawn(resync::run(distribution.clone()));
         tasks.spawn(webhooks::run(distribution.clone()));
+        tasks.spawn(waitlist::run(distribution.clone()));
         tasks.spawn(notice::run(distribution.clone()));
         tasks.spawn(timetable::run(distribution.clone()));
         Ok(distribution)

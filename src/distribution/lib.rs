@@ -24,6 +24,7 @@ mod pace;
 pub mod poll;
 pub mod push;
 pub mod resync;
+pub mod safety;
 pub mod seal;
 pub mod sealed;
 pub mod settings;
@@ -32,6 +33,7 @@ mod store;
 pub mod timetable;
 pub mod tls;
 pub mod transport;
+pub mod waitlist;
 pub mod webhooks;
 
 pub use handle::Distribution;

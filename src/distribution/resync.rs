@@ -194,6 +194,13 @@ async fn sweep(distribution: &Distribution) -> Result<(), DistributionError> {
     while push_attempt::purge(&inner.pool, days, PURGE_AT_ONCE).await? > 0
         && !inner.cancel.is_cancelled()
     {}
+    let told = i64::from(inner.settings.told_retention_days).saturating_add(HORIZON_DAYS_MAX);
+    let unused = i32::try_from(told)
+        .unwrap_or(i32::MAX)
+        .min(RETENTION_DAYS_MAX);
+    while told_history::purge_bases(&inner.pool, unused, PURGE_AT_ONCE).await? > 0
+        && !inner.cancel.is_cancelled()
+    {}
     while webhook_delivery::purge(&inner.pool, days, PURGE_AT_ONCE).await? > 0
         && !inner.cancel.is_cancelled()
     {}
@@ -218,6 +225,9 @@ async fn forget_old(
     Ok(())
 }
 
+/// No night is told earlier than so many days ahead, and a calculation is noted as used within a
+/// month.
+const HORIZON_DAYS_MAX: i64 = 2_131;
 /// A hundred years: dates do not reach back for ever.
 const RETENTION_DAYS_MAX: i32 = 36_500;
 /// From one look at the lengths of the queues to the next.

@@ -11,13 +11,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use keyrack_ledger::verify::{self, Extent};
-use keyrack_ledger::{allotments, keys};
+use keyrack_ledger::{allotments, keys, turn_aways};
 use tokio::time::Instant;
 
 use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::messages;
 use crate::notice::{self, About, Kind};
+use crate::safety;
 use crate::store::{message, notice as notice_store};
 
 pub use self::alarms::{clock_distance_seconds, look as alarm};
@@ -44,6 +45,15 @@ pub(crate) async fn run(distribution: Distribution) {
             "working overbookings",
             overbookings::work
         ),
+        every(
+            &distribution,
+            60,
+            "adding up what was turned away",
+            add_turn_aways
+        ),
+        every(&distribution, SAFETY_SECONDS, "measuring safety", |d| {
+            safety::measure_due(d, SAFETY_SECONDS)
+        }),
         every(&distribution, 3_600, "purging", purge),
         every(&distribution, 3_600, "archiving", archive_once),
         every(&distribution, 3_600, "closing nights", close_nights),
@@ -93,6 +103,11 @@ async fn read_again(distribution: &Distribution) -> Result<(), DistributionError
     messages::replay_all_mapped(distribution).await?;
     messages::replay_unfinished(distribution, UNFINISHED_SECONDS).await?;
     Ok(())
+}
+
+/// Refusing writes nothing: what was counted is added now and then.
+async fn add_turn_aways(distribution: &Distribution) -> Result<usize, DistributionError> {
+    Ok(turn_aways::add(&distribution.inner.ledger).await?)
 }
 
 /// The first verification of a process and one a week replay everything, the others begin at the
@@ -173,6 +188,8 @@ pub async fn purge(distribution: &Distribution) -> Result<(), DistributionError>
     Ok(())
 }
 
+/// Often enough that an account that fails is not exposed for long.
+const SAFETY_SECONDS: u32 = 60;
 /// A week.
 const WHOLE_EVERY: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// Whatever is still being taken in after that belongs to nobody any more.

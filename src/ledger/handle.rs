@@ -21,6 +21,7 @@ use crate::command::{Answer, Asked, Command};
 use crate::error::LedgerError;
 use crate::moves::Moves;
 use crate::settings::Settings;
+use crate::turn_aways::{self, TurnAways};
 use crate::waits::Waits;
 
 /// Every migration of the house, in order; each file names the floor that owns its tables.
@@ -70,6 +71,7 @@ impl Ledger {
             rules: KnownRules::default(),
             moves: Moves::default(),
             counts: Counts::begun(),
+            turn_aways: TurnAways::default(),
             contention: Contention::default(),
             numbers: Numbers::default(),
             memory: Memory::default(),
@@ -116,6 +118,11 @@ impl Ledger {
         self.inner.shop.memory.relied_on()
     }
 
+    /// What was turned away and is not yet added up.
+    pub(crate) fn turn_aways(&self) -> &TurnAways {
+        &self.inner.shop.turn_aways
+    }
+
     /// The settings it was opened with.
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
@@ -148,6 +155,9 @@ impl Ledger {
         self.inner.shop.lanes.close();
         let mut workers = self.inner.workers.lock().await;
         while workers.join_next().await.is_some() {}
+        if let Err(error) = turn_aways::add(self).await {
+            tracing::warn!(%error, "the last wishes that were turned away are not counted");
+        }
         self.inner.shop.pool.close().await;
         self.inner.pool.close().await;
     }

@@ -11,12 +11,13 @@ use sqlx::PgConnection;
 
 use crate::decide::allotment::{Owner, Pools};
 use crate::decide::buffer::tell;
-use crate::decide::buffer_rule::BufferRule;
+use crate::decide::buffer_rule::{BufferKind, BufferRule};
 use crate::decide::cell::{Cell, Line, Listening, Stock};
 use crate::decide::composed::{Present, least, parts};
 use crate::decide::layer::RateTable;
 use crate::decide::pool_rule::{PoolRule, Switches, sells};
 use crate::decide::price::{Plans, Price, Product, price};
+use crate::decide::safety::SafetyNumbers;
 use crate::error::LedgerError;
 use crate::store::property::Calendar;
 use crate::store::{self, night};
@@ -28,6 +29,7 @@ pub(crate) struct Sheet<'a> {
     calendar: Calendar,
     listening: Listening,
     rules: Vec<BufferRule>,
+    safety: SafetyNumbers,
     compositions: HashMap<RoomTypeId, Vec<(RoomTypeId, i32)>>,
     plans: Plans,
     present: Present,
@@ -57,6 +59,12 @@ impl<'a> Sheet<'a> {
         };
         let compositions = store::room_type::compositions(conn, property).await?;
         let rules = store::buffer_rule::list(conn, property).await?;
+        let is_measured = |rule: &BufferRule| matches!(rule.kind, BufferKind::Safety(_));
+        let safety = if rules.iter().any(is_measured) {
+            store::safety::numbers(conn, property, Some(listing.account.id)).await?
+        } else {
+            SafetyNumbers::new()
+        };
         // The dates after the nights as well: who departs then sleeps on it.
         let dates: BTreeSet<(RoomTypeId, StayDate)> = keys
             .iter()
@@ -85,6 +93,7 @@ impl<'a> Sheet<'a> {
         Ok(Some(Self {
             listening: listening(listing, &calendar),
             rules,
+            safety,
             plans: store::rate_plan::derivations(conn, property).await?,
             rates: rates.into_iter().collect(),
             listing,
@@ -139,6 +148,7 @@ impl<'a> Sheet<'a> {
             stock: self.stock(key.room_type, key.night),
             rules: &rules,
             next: &next,
+            safety: &self.safety,
             price: price.as_ref(),
             restricts: key.rate_plan.is_some() || told_alone.is_some(),
         };

@@ -163,17 +163,48 @@ pub async fn cells(
     listing: &Listing<'_>,
     keys: &[AriKey],
 ) -> Result<Vec<AriCell>, LedgerError> {
-    let mut conn = connection::reader(ledger).await?;
-    let Some(sheet) = Sheet::read(&mut conn, listing, keys).await? else {
-        return Ok(Vec::new());
-    };
-    let told = keys.iter().filter(|key| sheet.is_mapped(key));
-    Ok(told
-        .map(|key| AriCell {
+    Ok(reckon(ledger, listing, keys).await?.cells(keys))
+}
+
+/// What some cells rest on, read at one moment: their values, and how each came about.
+pub struct Reckoning<'a>(Option<Sheet<'a>>);
+
+impl Reckoning<'_> {
+    /// The values of the cells that were asked for, as [`cells`] tells them.
+    pub fn cells(&self, keys: &[AriKey]) -> Vec<AriCell> {
+        let Some(sheet) = &self.0 else {
+            return Vec::new();
+        };
+        let told = keys.iter().filter(|key| sheet.is_mapped(key));
+        let cell = |key: &AriKey| AriCell {
             key: *key,
             values: sheet.tell(key, None),
-        })
-        .collect())
+        };
+        told.map(cell).collect()
+    }
+
+    /// The calculation of one of them, line by line.
+    pub fn lines(&self, key: &AriKey) -> Vec<ExplainLine> {
+        let mut lines = Vec::new();
+        if let Some(sheet) = &self.0 {
+            sheet.tell(key, Some(&mut lines));
+        }
+        lines.into_iter().map(ExplainLine::from).collect()
+    }
+}
+
+/// Reads what cells rest on at this moment.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn reckon<'a>(
+    ledger: &Ledger,
+    listing: &'a Listing<'a>,
+    keys: &[AriKey],
+) -> Result<Reckoning<'a>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    Ok(Reckoning(Sheet::read(&mut conn, listing, keys).await?))
 }
 
 /// Every key that the account is told of: mapped types and plans over business day..horizon
@@ -227,7 +258,7 @@ pub async fn explain(
 }
 
 /// A line of an explanation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainLine {
     /// `pool`, `buffer_rule`, `physical_cap`, `closure`, `channel_limit`, `told` …
     pub step: String,

@@ -13,6 +13,7 @@
 
 mod asking;
 pub mod auditor;
+pub mod buffers;
 pub mod campaign;
 mod command;
 mod daemon;

@@ -106,7 +106,7 @@ const MEND: &str = "Mend the request; the same again is refused again.";
 const LATER: &str = "Send the same again after Retry-After, with the same key.";
 const DESK: &str = "Ask staff, who may force it with a reason.";
 const READ: &str = "Read the thing again and decide anew.";
-const ROOM: &str = "Offer one of the alternatives, or ask for other nights.";
+const ROOM: &str = "Offer one of the alternatives, the waitlist, or ask for other nights.";
 const REUSED: &str = "The idempotency key was used with another request";
 
 const INTERNAL: Row = row(
@@ -117,7 +117,7 @@ const INTERNAL: Row = row(
 );
 
 /// Type, status, when, what the caller should do.
-const TABLE: [(Kind, Row); 26] = {
+const TABLE: [(Kind, Row); 27] = {
     use Kind as K;
     use StatusCode as S;
     [

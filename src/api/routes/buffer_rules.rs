@@ -32,8 +32,8 @@ struct BufferRulesBody {
     rules: Vec<BufferRuleBody>,
 }
 
-/// A rule that keeps rooms back. Exactly one of `keep_back`, `close_at`, `cap` and
-/// `share_percent`.
+/// A rule that keeps rooms back. Exactly one of `keep_back`, `close_at`, `cap`, `share_percent` and
+/// `safety`.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct BufferRuleBody {
@@ -81,6 +81,21 @@ struct BufferRuleBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 0, maximum = 100)]
     share_percent: Option<i32>,
+    /// Tells as many rooms fewer as could still be sold on stale numbers, measured for each
+    /// account, room type and kind of night.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    safety: Option<SafetyBody>,
+}
+
+/// How safe: at most one of `one_in` scarce room nights is sold twice.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct SafetyBody {
+    /// Left out, the property's `safety_one_in`, or else 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 10, maximum = 1_000_000)]
+    one_in: Option<i32>,
 }
 
 /// Replaces the buffer rules of a property. Channels are told anew of the nights that a rule binds
@@ -153,15 +168,19 @@ impl BufferRuleBody {
             self.close_at.map(BufferKind::CloseAt),
             self.cap.map(BufferKind::Cap),
             self.share_percent.map(BufferKind::SharePercent),
+            self.safety
+                .map(|safety| BufferKind::Safety(safety.one_in.unwrap_or(0))),
         ];
         let mut told = told.into_iter().flatten();
         let kind = told.next().filter(|_| told.next().is_none());
         let fits = |kind| match kind {
             BufferKind::SharePercent(percent) => (0..=100).contains(&percent),
+            BufferKind::Safety(0) => self.safety.is_some_and(|safety| safety.one_in.is_none()),
+            BufferKind::Safety(one_in) => (10..=1_000_000).contains(&one_in),
             other => (0..=10_000).contains(&other.number()),
         };
         let message = "exactly one of keep_back, close_at and cap, 0 to 10,000, or share_percent, \
-                       0 to 100";
+                       0 to 100, or safety, one_in 10 to 1,000,000";
         wrongs.unless(kind.is_some_and(fits), at(""), message);
         Some(BufferRule {
             account: account.flatten(),
@@ -190,14 +209,18 @@ async fn shown(house: &House, rules: Vec<BufferRule>) -> Result<BufferRulesBody,
             close_at: None,
             cap: None,
             share_percent: None,
+            safety: None,
         };
-        let place = match rule.kind {
-            BufferKind::KeepBack(_) => &mut body.keep_back,
-            BufferKind::CloseAt(_) => &mut body.close_at,
-            BufferKind::Cap(_) => &mut body.cap,
-            BufferKind::SharePercent(_) => &mut body.share_percent,
-        };
-        *place = Some(rule.kind.number());
+        match rule.kind {
+            BufferKind::KeepBack(rooms) => body.keep_back = Some(rooms),
+            BufferKind::CloseAt(rooms) => body.close_at = Some(rooms),
+            BufferKind::Cap(rooms) => body.cap = Some(rooms),
+            BufferKind::SharePercent(percent) => body.share_percent = Some(percent),
+            BufferKind::Safety(one_in) => {
+                let one_in = Some(one_in).filter(|one_in| *one_in > 0);
+                body.safety = Some(SafetyBody { one_in });
+            }
+        }
         body
     });
     Ok(BufferRulesBody {

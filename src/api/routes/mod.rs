@@ -21,4 +21,6 @@ pub mod reservations;
 pub mod room_type;
 pub mod rooming_list;
 pub mod rooms;
+pub mod turn_aways;
+pub mod waitlist;
 pub mod webhooks;

@@ -67,7 +67,10 @@ pub struct PropertyBody {
     #[schema(value_type = Option<MoneyShape>)]
     rate_max: Option<Money>,
     /// What has no field of its own: `no_show_keeps` (`guaranteed`, `all`, `none`),
-    /// `hold_seconds_by_source` (seconds by source), `meant_overbooking_case_days`, and
+    /// `hold_seconds_by_source` (seconds by source), `meant_overbooking_case_days`,
+    /// `guest_arrivals_max` (reservations of one guest, known by e-mail address or telephone
+    /// number, for one arrival date at most), `safety_one_in` (rules of safety let at most one of
+    /// so many scarce room nights be sold twice; 1,000 where nothing is said), and
     /// `overbooking`, how overbookings are resolved. In it, all optional: `rank` (what decides who
     /// is moved, the most telling first: `received`, `channel_priority`, `guaranteed`,
     /// `length_of_stay`, `vip`), `channel_priority` (codes of accounts whose guests stay first,
@@ -263,11 +266,13 @@ impl PropertyBody {
 }
 
 /// The policies that there are.
-const POLICIES: [&str; 4] = [
+const POLICIES: [&str; 6] = [
     "no_show_keeps",
     "hold_seconds_by_source",
     "meant_overbooking_case_days",
     "overbooking",
+    "safety_one_in",
+    "guest_arrivals_max",
 ];
 
 fn clock_time(text: &str) -> Option<Time> {

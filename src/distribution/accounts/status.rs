@@ -7,6 +7,7 @@ use keyrack_ledger::catalog::AccountRow;
 use keyrack_ledger::tail;
 use keyrack_model::adapter::Goal;
 use keyrack_model::ari::AriKey;
+use keyrack_model::id::AccountId;
 use keyrack_model::stay::StayDate;
 
 use crate::accounts::asked::Asked;
@@ -35,6 +36,8 @@ pub struct Status {
     pub since: Timestamp,
     /// Being removed, since then.
     pub removing_since: Option<Timestamp>,
+    /// Not told more than it was, since then: a rule of safety binds it, and it fails or lags.
+    pub throttled_since: Option<Timestamp>,
     /// Cells still to be told, and changes of the property that nobody has looked at yet: at 0 the
     /// channel has been told all that is true.
     pub queue_depth: i64,
@@ -161,6 +164,7 @@ pub async fn load(
         reason,
         since,
         removing_since: health.as_ref().and_then(|health| health.removing_since),
+        throttled_since: health.as_ref().and_then(|health| health.throttled_since),
         queue_depth: queue.depth + unread,
         queue_changes: queue.changes + unread,
         untold_since: queue.oldest_at,
@@ -174,6 +178,19 @@ pub async fn load(
         unmapped,
         messages: messages(distribution, row).await?,
     })
+}
+
+/// Since when an account is not told more than it was; `None` while it is.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn throttled_since(
+    distribution: &Distribution,
+    account: AccountId,
+) -> Result<Option<Timestamp>, DistributionError> {
+    let health = push_health::health(&distribution.inner.pool, account).await?;
+    Ok(health.and_then(|health| health.throttled_since))
 }
 
 fn signs(

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use keyrack_ledger::catalog::AccountRow;
-use keyrack_ledger::tail;
+use keyrack_ledger::tail::{self, ExplainLine, Reckoning};
 use keyrack_model::ari::{AriCell, AriKey, AriValues};
 use keyrack_model::channel::AccountState;
 use keyrack_model::stay::{StayDate, StayRange};
@@ -95,6 +95,69 @@ pub async fn history(
     Ok(nights.collect())
 }
 
+/// What an account had been told of a cell by an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Then {
+    /// What it had been sent last; `None` where nothing was, or where that is not kept any more.
+    pub sent: Option<ToldThen>,
+    /// What it had taken last: that it showed.
+    pub taken: Option<ToldThen>,
+}
+
+/// Something that an account was told of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldThen {
+    /// What.
+    pub values: AriValues,
+    /// When the change was made that it tells.
+    pub due_at: Timestamp,
+    /// When it was sent.
+    pub sent_at: Timestamp,
+    /// When the channel said that it took it; `None` where it never did.
+    pub acknowledged_at: Option<Timestamp>,
+    /// Why it was not acknowledged.
+    pub why: Option<String>,
+    /// The calculation as it was made when it was told; `None` where it was told before
+    /// calculations were kept.
+    pub lines: Option<Vec<ExplainLine>>,
+}
+
+/// What an account had been told of a cell by an instant, as it was worked out then. Nothing is
+/// worked out anew: rules and rates of then are not kept, so what was not written down is not
+/// known, and is not made up.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn by(
+    distribution: &Distribution,
+    row: &AccountRow,
+    key: AriKey,
+    at: Timestamp,
+) -> Result<Then, DistributionError> {
+    let (pool, account) = (&distribution.inner.pool, row.account.id);
+    let sent = told_history::by(pool, account, key, told_history::By::Sent, at).await?;
+    let taken = told_history::by(pool, account, key, told_history::By::Acknowledged, at).await?;
+    Ok(Then {
+        sent: sent.map(ToldThen::from),
+        taken: taken.map(ToldThen::from),
+    })
+}
+
+impl From<Telling> for ToldThen {
+    fn from(telling: Telling) -> Self {
+        let lines = telling.basis.as_deref();
+        Self {
+            values: telling.values,
+            due_at: telling.due_at,
+            sent_at: telling.sent_at,
+            acknowledged_at: telling.acknowledged_at,
+            why: telling.why,
+            lines: lines.and_then(|lines| serde_json::from_str(lines).ok()),
+        }
+    }
+}
+
 /// What an account may sell now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedNight {
@@ -138,8 +201,10 @@ pub async fn serve(
         .into_iter()
         .filter(|mark| nights.contains(mark.key.night))
         .collect();
-    let cells = tail::cells(&inner.ledger, &asked.listing(), &keys).await?;
-    record(distribution, &asked, &cells, &marks).await?;
+    let listing = asked.listing();
+    let reckoning = tail::reckon(&inner.ledger, &listing, &keys).await?;
+    let cells = reckoning.cells(&keys);
+    record(distribution, &asked, &cells, &marks, &reckoning).await?;
     let names = Names::of(distribution, row.account.property).await?;
     let served = cells.into_iter().map(|cell| ServedNight {
         room_type: names.room_type(cell.key.room_type),
@@ -155,6 +220,7 @@ async fn record(
     asked: &Asked,
     cells: &[AriCell],
     marks: &[Mark],
+    reckoning: &Reckoning<'_>,
 ) -> Result<(), DistributionError> {
     let inner = &distribution.inner;
     let account = asked.row.account.id;
@@ -188,6 +254,7 @@ async fn record(
             why: Some("served".into()),
             attempt,
             is_raise: true,
+            basis: serde_json::to_string(&reckoning.lines(&cell.key)).ok(),
         })
         .collect();
     if !changed.is_empty() {

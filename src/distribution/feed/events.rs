@@ -20,6 +20,8 @@ pub(crate) struct Event {
     pub(crate) at: Timestamp,
     /// Of a payment that is owed back: its reference, and why.
     pub(crate) refund: Option<(String, String)>,
+    /// Of an offer: the wish of the waitlist.
+    pub(crate) wish: Option<String>,
 }
 
 /// What an event speaks of; events of one subject keep their order.
@@ -74,6 +76,7 @@ pub(crate) fn of(entry: &TailEntry) -> Option<Event> {
         subject,
         at: entry.at,
         refund: refund(entry),
+        wish: (entry.reason.clone()).filter(|_| entry.kind == WAITLIST_OFFERED),
     })
 }
 
@@ -138,6 +141,9 @@ pub(crate) fn body(event: &Event, property_code: &str, known: Option<&Known>) ->
     if let Some((payment, why)) = &event.refund {
         body["refund"] = json!({ "payment_reference": payment, "reason": why });
     }
+    if let Some(wish) = &event.wish {
+        body["waitlist"] = json!({ "id": wish });
+    }
     body.to_string()
 }
 
@@ -148,7 +154,7 @@ fn status_told(event: &str) -> Option<&str> {
 }
 
 /// Kinds of entries that are events, and what they are called outside.
-const RESERVATION_EVENTS: [(&str, &str); 10] = [
+const RESERVATION_EVENTS: [(&str, &str); 11] = [
     ("held", "reservation.held"),
     ("confirmed", "reservation.confirmed"),
     ("cancelled", "reservation.cancelled"),
@@ -159,6 +165,8 @@ const RESERVATION_EVENTS: [(&str, &str); 10] = [
     ("completed", "reservation.completed"),
     ("no_show", "reservation.no_show"),
     ("refund_due", "reservation.refund_due"),
+    // The hold that a wish of the waitlist is offered; the ledger writes the wish as the reason.
+    (WAITLIST_OFFERED, "waitlist.offered"),
 ];
 
 /// Told of overbooking cases.
@@ -167,6 +175,7 @@ const CASE_EVENTS: [&str; 3] = [
     "overbooking.escalated",
     "overbooking.resolved",
 ];
+const WAITLIST_OFFERED: &str = "waitlist_offered";
 
 /// Told when pushes to an account fail, and when they go through again.
 pub(crate) const ACCOUNT_EVENTS: [&str; 2] = ["account.failing", "account.recovered"];

@@ -43,6 +43,7 @@ pub(crate) async fn tell_webhooks(
         subject: Subject::Account(account.id, account.code.clone()),
         at,
         refund: None,
+        wish: None,
     };
     let wanted: Vec<_> = webhooks
         .iter()

@@ -41,7 +41,9 @@ pub(crate) async fn round(
     pace::until_free(distribution, login).await?;
     let mut marks = mark::all(&inner.pool, account).await?;
     let keys = tail::keys(&inner.ledger, &listener.listing()).await?;
-    let cells = tail::cells(&inner.ledger, &listener.listing(), &keys).await?;
+    let listing = listener.listing();
+    let reckoning = tail::reckon(&inner.ledger, &listing, &keys).await?;
+    let cells = reckoning.cells(&keys);
     let shown = told::load(&inner.pool, account, &keys).await?;
     let turned = plans::turned(distribution, listener, &marks, &cells).await?;
     match plans::mark_turned(distribution, turn, &turned).await? {
@@ -70,7 +72,10 @@ pub(crate) async fn round(
         forget_wish(distribution, turn).await?;
         return Ok(Round::Nothing);
     };
-    let (batch, picks) = narrowed(batch, &picks);
+    let (batch, mut picks) = narrowed(batch, &picks);
+    for pick in &mut picks {
+        pick.rest_on(|key| reckoning.lines(key));
+    }
     let round = send(distribution, turn, listener, login, picks, batch).await?;
     if round == Round::More {
         forget_wish(distribution, turn).await?;

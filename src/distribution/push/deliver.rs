@@ -72,7 +72,7 @@ async fn work(
     let mut login: Option<Login> = None;
     let mut course = Course::default();
     for _ in 0..ROUNDS_MAX {
-        let found = look::account(distribution, turn.bell, started_at, turn.last_failed_at).await?;
+        let found = look::account(distribution, turn, started_at).await?;
         let Some(listener) = found else {
             tracing::info!(account.id = %turn.bell.account, "marks of an account that is gone");
             forget(distribution, turn).await?;
@@ -102,7 +102,7 @@ async fn work(
         let round = round(distribution, turn, &listener, login, &mut course).await?;
         let release = |at_once| Release {
             at_once,
-            settle_seconds: (!listener.capabilities.is_polled)
+            settle_seconds: (!listener.capabilities.is_polled && !listener.ear.is_throttled)
                 .then(|| look::settle_seconds(listener.capabilities)),
             quiet_since: Some(listener.ear.hearing.quiet_since),
             rests: false,
@@ -149,7 +149,8 @@ async fn round(
         return Ok(Round::Nothing);
     }
     let is_everything = marks.len() < inner.settings.push_marks_max as usize;
-    let plan = look::plan(distribution, listener, marks).await?;
+    let listing = listener.listing();
+    let (plan, reckoning) = look::plan(distribution, listener, &listing, marks).await?;
     let Some(turned) = plans::mark_turned(distribution, turn, &plan.turned).await? else {
         return Ok(Round::Stopped);
     };
@@ -166,7 +167,7 @@ async fn round(
         plan.lowering
     };
     let count = picks.len();
-    let Some((batch, picks)) = first(distribution, listener, picks).await? else {
+    let Some((batch, mut picks)) = first(distribution, listener, picks).await? else {
         return Ok(Round::More);
     };
     // What is held may rise at once.
@@ -180,6 +181,9 @@ async fn round(
         }
     }
     *course = Course::default();
+    for pick in &mut picks {
+        pick.rest_on(|key| reckoning.lines(key));
+    }
     let round = send(distribution, turn, listener, login, picks, batch).await?;
     // What was marked meanwhile has rung: it is heard when the turn is given back.
     Ok(match round {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use keyrack_ledger::catalog;
-use keyrack_ledger::tail::{self, Listing};
+use keyrack_ledger::tail::{self, Listing, Reckoning};
 use keyrack_model::adapter::Goal;
 use keyrack_model::ari::AriKey;
 use keyrack_model::channel::{Account, Capabilities, ChannelMapping};
@@ -16,7 +16,7 @@ use crate::push::plan::{self, Ear, Plan};
 use crate::push::plans;
 use crate::push::urgency::{Hearing, POLL_FRESH_SECONDS};
 use crate::store::mark::Mark;
-use crate::store::push_state::Bell;
+use crate::store::push_state::{Bell, Turn};
 use crate::store::{clock, mark, poll, told};
 
 /// An account with everything that telling it needs.
@@ -42,15 +42,14 @@ impl Listener {
     }
 }
 
-/// The account of a bell, with what is known of it now; `None` where it is gone or its channel is
+/// The account of a turn, with what is known of it now; `None` where it is gone or its channel is
 /// spoken no more.
 pub(crate) async fn account(
     distribution: &Distribution,
-    bell: Bell,
+    turn: &Turn,
     started_at: Timestamp,
-    last_failed_at: Option<Timestamp>,
 ) -> Result<Option<Listener>, DistributionError> {
-    let inner = &distribution.inner;
+    let (inner, bell) = (&distribution.inner, turn.bell);
     let rows = catalog::accounts(&inner.ledger, bell.property).await?;
     let Some(row) = rows.into_iter().find(|row| row.account.id == bell.account) else {
         return Ok(None);
@@ -61,7 +60,7 @@ pub(crate) async fn account(
     let capabilities = adapter.capabilities();
     let (mappings, _) = catalog::mappings(&inner.ledger, row.account.id).await?;
     let now = clock::now(&inner.pool).await?;
-    let outage = last_failed_at.unwrap_or(started_at);
+    let outage = turn.last_failed_at.unwrap_or(started_at);
     let hearing = Hearing {
         now,
         polled_at: polled_at(distribution, bell).await?,
@@ -72,6 +71,7 @@ pub(crate) async fn account(
         hearing,
         scarcity_rooms: row.account.settings.scarcity_rooms,
         gather_seconds: row.account.settings.gather_seconds,
+        is_throttled: turn.is_throttled,
     };
     Ok(Some(Listener {
         account: row.account,
@@ -100,6 +100,7 @@ pub(crate) async fn due(
     let hearing = listener.ear.hearing;
     let limit = i64::from(inner.settings.push_marks_max);
     let risen_before = risen_before(listener.capabilities, hearing);
+    let risen_before = risen_before.filter(|_| !listener.ear.is_throttled);
     mark::due(
         &inner.pool,
         listener.account.id,
@@ -135,14 +136,17 @@ pub(crate) fn settle_seconds(capabilities: &Capabilities) -> u32 {
 }
 
 /// What becomes of marks: the present cells are computed here and now.
-pub(crate) async fn plan(
+/// What they rest on comes with them, for those that are told.
+pub(crate) async fn plan<'a>(
     distribution: &Distribution,
     listener: &Listener,
+    listing: &'a Listing<'a>,
     marks: Vec<Mark>,
-) -> Result<Plan, DistributionError> {
+) -> Result<(Plan, Reckoning<'a>), DistributionError> {
     let inner = &distribution.inner;
     let keys: Vec<AriKey> = marks.iter().map(|mark| mark.key).collect();
-    let mut cells = tail::cells(&inner.ledger, &listener.listing(), &keys).await?;
+    let reckoning = tail::reckon(&inner.ledger, listing, &keys).await?;
+    let mut cells = reckoning.cells(&keys);
     let shown: HashMap<_, _> = told::load(&inner.pool, listener.account.id, &keys).await?;
     let nights = nights(distribution, listener).await?;
     cells.retain(|cell| {
@@ -152,10 +156,11 @@ pub(crate) async fn plan(
         is_told(nights, cell.key.night, is_open)
     });
     let turned = plans::turned(distribution, listener, &marks, &cells).await?;
-    Ok(Plan {
+    let plan = Plan {
         turned,
         ..plan::plan(marks, cells, &shown, &listener.ear)
-    })
+    };
+    Ok((plan, reckoning))
 }
 
 /// The nights that an account is told of: business day, and the end of its horizon.

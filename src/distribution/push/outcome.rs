@@ -170,6 +170,7 @@ fn telling(
         why: why.map(str::to_owned),
         attempt: sending.attempt,
         is_raise: pick.is_raise(),
+        basis: pick.basis.clone(),
     }
 }
 

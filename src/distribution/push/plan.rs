@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
+use keyrack_ledger::tail::ExplainLine;
 use keyrack_model::ari::{AriCell, AriKey, AriValues};
 use keyrack_model::channel::Capabilities;
 
@@ -23,6 +24,8 @@ pub(crate) struct Pick {
     pub(crate) before: Option<Told>,
     /// More is true than is told: the mark stays and waits for a poll.
     pub(crate) is_held: bool,
+    /// How it was worked out, as JSON, where it is another than was told before.
+    pub(crate) basis: Option<String>,
 }
 
 impl Pick {
@@ -33,6 +36,29 @@ impl Pick {
             .as_ref()
             .map_or(0, |told| told.shown.openness_min);
         openness(&self.cell.values) > before
+    }
+
+    /// Notes how it was worked out, unless the channel shows it already: `lines` are those of the
+    /// same moment.
+    pub(crate) fn rest_on(&mut self, lines: impl FnOnce(&AriKey) -> Vec<ExplainLine>) {
+        let is_shown = self.before.as_ref().is_some_and(|before| {
+            before.shown.is_acknowledged && before.shown.values == self.cell.values
+        });
+        if is_shown {
+            return;
+        }
+        let mut lines = lines(&self.cell.key);
+        if self.is_held {
+            lines.push(ExplainLine {
+                step: "held".to_owned(),
+                why: "more is true than is told: the rest waits until the channel has been asked \
+                      what it has sold"
+                    .to_owned(),
+                rooms: self.cell.values.rooms,
+                closed: self.cell.values.closed,
+            });
+        }
+        self.basis = serde_json::to_string(&lines).ok();
     }
 
     /// How often the channel refused it.
@@ -67,6 +93,8 @@ pub(crate) struct Ear {
     pub(crate) scarcity_rooms: i32,
     /// Changes are gathered for so long before a raise is told.
     pub(crate) gather_seconds: u32,
+    /// It fails or lags, and a rule of safety binds it: nothing rises until it has recovered.
+    pub(crate) is_throttled: bool,
 }
 
 impl Ear {
@@ -90,7 +118,8 @@ impl Ear {
         if is_raise && self.hearing.now < gathered_at {
             return Some(rest(false, gathered_at));
         }
-        let may_rise = may_rise(self.capabilities, self.hearing, mark.marked_at);
+        let is_held = is_raise && self.is_throttled;
+        let may_rise = !is_held && may_rise(self.capabilities, self.hearing, mark.marked_at);
         (!may_rise).then(|| rest(true, self.hearing.now))
     }
 }
@@ -167,6 +196,7 @@ pub(crate) fn complete(
                 cell,
                 before,
                 is_held: false,
+                basis: None,
             }),
             Urgency::Now | Urgency::AfterPoll { is_raise: false } => {
                 is_due = true;
@@ -175,6 +205,7 @@ pub(crate) fn complete(
                     cell,
                     before,
                     is_held: false,
+                    basis: None,
                 });
             }
         }
@@ -188,6 +219,7 @@ fn pick(mark: Mark, cell: AriCell, before: Option<Told>) -> Pick {
         cell,
         before,
         is_held: false,
+        basis: None,
     }
 }
 
@@ -201,6 +233,7 @@ fn held(mark: Mark, cell: AriCell, before: Option<Told>, openness: i32) -> Pick 
         },
         before,
         is_held: true,
+        basis: None,
     }
 }
 

@@ -55,6 +55,23 @@ pub(crate) async fn queue(
     })
 }
 
+/// For how many milliseconds the oldest change has been untold that waits for nothing: no poll, no
+/// gathering, no person who looks at why this very cell is refused.
+pub(crate) async fn untold_ms(
+    db: impl PgExecutor<'_>,
+    account: AccountId,
+) -> Result<Option<i64>, DistributionError> {
+    sqlx::query_scalar(
+        "select (extract(epoch from ledger_now() - min(changed_at)) * 1000)::bigint
+         from mark where account_id = $1 and not waits_for_poll and not is_full
+                         and last_error is null and due_at <= (select ledger_now())",
+    )
+    .bind(account.0)
+    .fetch_one(db)
+    .await
+    .map_err(DistributionError::while_doing("looking at the oldest mark"))
+}
+
 /// The queue of every account that has one, for the metrics.
 pub(crate) async fn depths(
     db: impl PgExecutor<'_>,

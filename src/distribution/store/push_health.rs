@@ -95,6 +95,8 @@ pub(crate) struct Health {
     pub(crate) backoff_until: Option<jiff::Timestamp>,
     /// Being removed, since then.
     pub(crate) removing_since: Option<jiff::Timestamp>,
+    /// It is not told more than it was, since then.
+    pub(crate) throttled_since: Option<jiff::Timestamp>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -107,6 +109,7 @@ struct HealthRow {
     last_pushed_at: Option<Timestamp>,
     backoff_until: Option<Timestamp>,
     removing_since: Option<Timestamp>,
+    throttled_since: Option<Timestamp>,
 }
 
 /// How pushes to an account go; `None` where nothing was ever to be told.
@@ -116,7 +119,7 @@ pub(crate) async fn health(
 ) -> Result<Option<Health>, DistributionError> {
     let row: Option<HealthRow> = sqlx::query_as(
         "select failures, failing_since, last_outcome, last_why, last_failed_at,
-                last_pushed_at, backoff_until, removing_since
+                last_pushed_at, backoff_until, removing_since, throttled_since
          from push_state where account_id = $1",
     )
     .bind(account.0)
@@ -134,6 +137,7 @@ pub(crate) async fn health(
         last_pushed_at: row.last_pushed_at.map(|at| at.to_jiff()),
         backoff_until: row.backoff_until.map(|at| at.to_jiff()),
         removing_since: row.removing_since.map(|at| at.to_jiff()),
+        throttled_since: row.throttled_since.map(|at| at.to_jiff()),
     }))
 }
 
@@ -263,6 +267,48 @@ pub(crate) async fn resync_soon(
     .await
     .map_err(DistributionError::while_doing("planning a resync"))?;
     Ok(())
+}
+
+/// Keeps an account from being told more than it was, or lets it go again; says whether that is
+/// another state than before.
+pub(crate) async fn throttle(
+    conn: &mut PgConnection,
+    account: AccountId,
+    is_throttled: bool,
+) -> Result<bool, DistributionError> {
+    let done = sqlx::query(
+        "update push_state set throttled_since = case when $2 then ledger_now() end
+         where account_id = $1 and (throttled_since is not null) <> $2",
+    )
+    .bind(account.0)
+    .bind(is_throttled)
+    .execute(conn)
+    .await
+    .map_err(DistributionError::while_doing("throttling an account"))?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// The accounts that are kept from being told more.
+pub(crate) async fn throttled(
+    db: impl PgExecutor<'_>,
+) -> Result<Vec<(AccountId, PropertyId, ConnectionId)>, DistributionError> {
+    let rows: Vec<(i64, i64, i64)> = sqlx::query_as(
+        "select account_id, property_id, connection_id from push_state
+         where throttled_since is not null",
+    )
+    .fetch_all(db)
+    .await
+    .map_err(DistributionError::while_doing(
+        "looking for throttled accounts",
+    ))?;
+    let ids = |(account, property, connection)| {
+        (
+            AccountId(account),
+            PropertyId(property),
+            ConnectionId(connection),
+        )
+    };
+    Ok(rows.into_iter().map(ids).collect())
 }
 
 /// Begins the removal of an account.

@@ -66,6 +66,8 @@ pub(crate) struct Turn {
     pub(crate) last_failed_at: Option<jiff::Timestamp>,
     /// A complete set is wanted, since then.
     pub(crate) complete_wanted_at: Option<jiff::Timestamp>,
+    /// It fails or lags, and a rule of safety binds it: it is not told more than it was.
+    pub(crate) is_throttled: bool,
     /// The database's clock.
     pub(crate) now: jiff::Timestamp,
 }
@@ -80,6 +82,7 @@ struct TurnRow {
     failures: i32,
     last_failed_at: Option<Timestamp>,
     complete_wanted_at: Option<Timestamp>,
+    is_throttled: bool,
     now: Timestamp,
 }
 
@@ -96,6 +99,7 @@ impl From<TurnRow> for Turn {
             failures: u32::try_from(row.failures).unwrap_or(0),
             last_failed_at: row.last_failed_at.map(|at| at.to_jiff()),
             complete_wanted_at: row.complete_wanted_at.map(|at| at.to_jiff()),
+            is_throttled: row.is_throttled,
             now: row.now.to_jiff(),
         }
     }
@@ -124,7 +128,8 @@ pub(crate) async fn claim(
              order by next_at limit 1
              for update skip locked)
          returning claimed_by, account_id, property_id, connection_id, rung, failures,
-                   last_failed_at, complete_wanted_at, clock.now",
+                   last_failed_at, complete_wanted_at, throttled_since is not null as is_throttled,
+                   clock.now",
     )
     .bind(Uuid::now_v7())
     .bind(time(lease_seconds))

@@ -1,4 +1,7 @@
-//! Every change that was told, for past nights and for evidence. The table told_history.
+//! Every change that was told, for past nights and for evidence. The tables told_history and
+//! told_basis.
+
+use std::collections::BTreeSet;
 
 use jiff_sqlx::{Date, Timestamp};
 use keyrack_model::ari::{AriKey, AriValues};
@@ -34,6 +37,8 @@ pub(crate) struct Telling {
     pub(crate) attempt: i64,
     /// It raised the number.
     pub(crate) is_raise: bool,
+    /// How it was worked out, as JSON; `None` where it is not known, or not asked for.
+    pub(crate) basis: Option<String>,
 }
 
 /// Appends tellings of one account.
@@ -71,14 +76,18 @@ pub(crate) async fn append(
         .collect();
     let attempts: Vec<i64> = tellings.iter().map(|telling| telling.attempt).collect();
     let raises: Vec<bool> = tellings.iter().map(|telling| telling.is_raise).collect();
+    let bases = keep_bases(&mut *conn, tellings).await?;
     sqlx::query(
         "insert into told_history (account_id, room_type_id, rate_plan_id, stay_date, rooms,
                                    closed, detail, due_at, sent_at, acknowledged_at, why,
-                                   attempt_id, is_raise, changed_at)
-         select $1, * from unnest($2::bigint[], $3::bigint[], $4::date[], $5::integer[],
+                                   attempt_id, is_raise, changed_at, basis)
+         select $1, t, p, d, r, c, e, u, s, a, w, i, x, h, md5(b)::uuid
+         from unnest($2::bigint[], $3::bigint[], $4::date[], $5::integer[],
                                   $6::boolean[], $7::jsonb[], $8::timestamptz[],
                                   $9::timestamptz[], $10::timestamptz[], $11::text[],
-                                  $12::bigint[], $13::boolean[], $14::timestamptz[])",
+                                  $12::bigint[], $13::boolean[], $14::timestamptz[],
+                                  $15::text[])
+              as n (t, p, d, r, c, e, u, s, a, w, i, x, h, b)",
     )
     .bind(account.0)
     .bind(room_types)
@@ -94,10 +103,114 @@ pub(crate) async fn append(
     .bind(attempts)
     .bind(raises)
     .bind(changed)
+    .bind(bases)
     .execute(conn)
     .await
     .map_err(DistributionError::while_doing("recording what was told"))?;
     Ok(())
+}
+
+/// Keeps the calculations of tellings, each once, since most nights are alike; gives them back in
+/// the order of the tellings.
+async fn keep_bases<'a>(
+    conn: &mut PgConnection,
+    tellings: &'a [Telling],
+) -> Result<Vec<Option<&'a str>>, DistributionError> {
+    let of_each: Vec<Option<&str>> = tellings
+        .iter()
+        .map(|telling| telling.basis.as_deref())
+        .collect();
+    let bases: BTreeSet<&str> = of_each.iter().copied().flatten().collect();
+    if bases.is_empty() {
+        return Ok(of_each);
+    }
+    sqlx::query(
+        "insert into told_basis (digest, lines, last_used_on)
+         select md5(b)::uuid, b::jsonb, ledger_now()::date from unnest($1::text[]) b order by 1
+         on conflict (digest) do update set last_used_on = excluded.last_used_on
+         where told_basis.last_used_on < excluded.last_used_on - 30",
+    )
+    .bind(bases.into_iter().collect::<Vec<_>>())
+    .execute(conn)
+    .await
+    .map_err(DistributionError::while_doing("keeping calculations"))?;
+    Ok(of_each)
+}
+
+/// Which of the tellings by an instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum By {
+    /// The last that had been sent.
+    Sent,
+    /// The last that the channel had taken.
+    Acknowledged,
+}
+
+/// What an account was told of a cell last by an instant, with its calculation.
+pub(crate) async fn by(
+    db: impl PgExecutor<'_>,
+    account: AccountId,
+    cell: AriKey,
+    by: By,
+    at: jiff::Timestamp,
+) -> Result<Option<Telling>, DistributionError> {
+    let sql = match by {
+        By::Sent => {
+            "select h.*, b.lines as lines
+             from told_history h left join told_basis b on b.digest = h.basis
+             where account_id = $1 and stay_date = $2 and room_type_id = $3 and rate_plan_id = $4
+                   and sent_at <= $5
+             order by history_id desc limit 1"
+        }
+        By::Acknowledged => {
+            "select h.*, b.lines as lines
+             from told_history h left join told_basis b on b.digest = h.basis
+             where account_id = $1 and stay_date = $2 and room_type_id = $3 and rate_plan_id = $4
+                   and acknowledged_at <= $5
+             order by history_id desc limit 1"
+        }
+    };
+    let row: Option<ThenRow> = sqlx::query_as(sql)
+        .bind(account.0)
+        .bind(Date::from(cell.night))
+        .bind(cell.room_type.0)
+        .bind(cell.rate_plan.map_or(0, |plan| plan.0))
+        .bind(Timestamp::from(at))
+        .fetch_optional(db)
+        .await
+        .map_err(DistributionError::while_doing(
+            "reading the history of telling",
+        ))?;
+    Ok(row.map(|then| Telling {
+        basis: then.lines.map(|Json(lines)| lines.to_string()),
+        ..Telling::from(then.row)
+    }))
+}
+
+#[derive(sqlx::FromRow)]
+struct ThenRow {
+    #[sqlx(flatten)]
+    row: Row,
+    lines: Option<Json<serde_json::Value>>,
+}
+
+/// Takes calculations away that nothing can rest on any more; says how many went.
+pub(crate) async fn purge_bases(
+    db: impl PgExecutor<'_>,
+    unused_days: i32,
+    limit: i64,
+) -> Result<u64, DistributionError> {
+    let done = sqlx::query(
+        "delete from told_basis where digest = any(array(
+             select digest from told_basis
+             where last_used_on < (select ledger_now())::date - $1 limit $2))",
+    )
+    .bind(unused_days)
+    .bind(limit)
+    .execute(db)
+    .await
+    .map_err(DistributionError::while_doing("purging calculations"))?;
+    Ok(done.rows_affected())
 }
 
 #[derive(sqlx::FromRow)]
@@ -131,6 +244,7 @@ impl From<Row> for Telling {
             attempt: row.attempt_id,
             is_raise: row.is_raise,
             changed_at: row.changed_at.map(|at| at.to_jiff()),
+            basis: None,
         }
     }
 }
@@ -241,6 +355,30 @@ pub(crate) async fn lag(
         p95_ms: row.2.unwrap_or(0),
         p99_ms: row.3.unwrap_or(0),
     })
+}
+
+/// Milliseconds from change to acknowledgement of the last acknowledged tellings of a change that
+/// lowered: the same as [`lag`], one by one.
+pub(crate) async fn lags(
+    db: impl PgExecutor<'_>,
+    account: AccountId,
+    last: i64,
+) -> Result<Vec<i64>, DistributionError> {
+    sqlx::query_scalar(
+        "select ms
+         from (select (extract(epoch from acknowledged_at - changed_at) * 1000)::bigint as ms,
+                      is_raise
+               from told_history
+               where account_id = $1 and acknowledged_at is not null
+                     and changed_at is not null
+               order by history_id desc limit $2) newest
+         where not is_raise",
+    )
+    .bind(account.0)
+    .bind(last)
+    .fetch_all(db)
+    .await
+    .map_err(DistributionError::while_doing("measuring the lag"))
 }
 
 /// Removes the history of nights before `before`, a piece at a time; says how many rows went.

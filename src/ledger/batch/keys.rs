@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use keyrack_model::id::{CaseId, PropertyId, RoomTypeId};
-use keyrack_model::reservation::ReservationRevision;
+use keyrack_model::reservation::{Guest, ReservationRevision};
 use keyrack_model::stay::{Stay, StayDate, plus_days};
 
 use crate::command::{Asked, Command, WishedRoom};
 use crate::decide::allotting::AllotmentKey;
 use crate::decide::blocks::shifted;
-use crate::decide::draft::{Night, NightKey, SeenRooms};
+use crate::decide::draft::{Night, NightKey, ReservationKey, Seen, SeenRooms};
+use crate::decide::guest_limit::{ArrivalKey, arrivals, guest_keys};
 use crate::decide::rules::Rules;
 use crate::store::rate::RateRange;
 use crate::store::read::Keys;
@@ -40,6 +41,82 @@ pub(super) fn of<'a>(
         keys.rooms = keys.rooms.saturating_add(wanted(asked, rules));
     }
     keys
+}
+
+/// Reservations whose guest must be known: they change where guests are limited.
+pub(super) fn limited_changes<'a>(
+    commands: impl IntoIterator<Item = &'a Asked>,
+    rules: &RulesOf,
+) -> BTreeSet<ReservationKey> {
+    let changed = commands
+        .into_iter()
+        .filter_map(|asked| match &asked.command {
+            Command::Modify(change) if change.rooms.is_some() || change.guest.is_some() => {
+                limits(rules, asked.property).then_some((asked.property, change.reservation))
+            }
+            _ => None,
+        });
+    changed.collect()
+}
+
+/// The guests whose places the commands may take, where their property limits them: of a wish and a
+/// fact as they are told, of a change as it is and will be.
+pub(super) fn guest_arrivals<'a>(
+    commands: impl IntoIterator<Item = &'a Asked>,
+    rules: &RulesOf,
+    seen: &Seen,
+) -> BTreeSet<ArrivalKey> {
+    let mut keys = BTreeSet::new();
+    let limited = commands
+        .into_iter()
+        .filter(|asked| limits(rules, asked.property));
+    for asked in limited {
+        let wished = |rooms: &[WishedRoom]| {
+            let rooms = rooms.iter().map(|room| room.stay.arrival());
+            rooms.collect::<BTreeSet<_>>()
+        };
+        let (guest, dates): (Option<&Guest>, BTreeSet<_>) = match &asked.command {
+            Command::Request(wish) => (wish.guest.as_ref(), wished(&wish.rooms)),
+            Command::Record(fact) => {
+                let report = &fact.revision.report;
+                let told = report.rooms.iter().filter_map(|room| room.arrival);
+                let known = seen
+                    .references
+                    .get(&(fact.revision.account, report.reference.clone()));
+                let known = known.and_then(|known| known.reservation);
+                let known = known.and_then(|id| seen.reservations.get(&(asked.property, id)));
+                let stays = known.map(arrivals).unwrap_or_default();
+                (Some(&report.guest), told.chain(stays).collect())
+            }
+            Command::Modify(change) => {
+                let key = (asked.property, change.reservation);
+                let guest = change
+                    .guest
+                    .as_ref()
+                    .or_else(|| seen.limited.guests.get(&key));
+                let stays = seen
+                    .reservations
+                    .get(&key)
+                    .map(arrivals)
+                    .unwrap_or_default();
+                let wished = change.rooms.as_deref().map(wished).unwrap_or_default();
+                (guest, stays.into_iter().chain(wished).collect())
+            }
+            _ => continue,
+        };
+        for key in guest.map(guest_keys).unwrap_or_default() {
+            let each = dates
+                .iter()
+                .map(|date| (asked.property, key.clone(), *date));
+            keys.extend(each);
+        }
+    }
+    keys
+}
+
+fn limits(rules: &RulesOf, property: PropertyId) -> bool {
+    let rules = rules.get(&property);
+    rules.is_some_and(|rules| rules.policies.guest_arrivals_max.is_some())
 }
 
 /// Rooms of one type on one night that a wish takes at most; other commands may find rooms wanting

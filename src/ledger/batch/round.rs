@@ -17,7 +17,7 @@ use crate::decide::changes::Changes;
 use crate::decide::draft::{Draft, NightKey, SeenRooms};
 use crate::error::LedgerError;
 use crate::store::read::{Keys, Places, Sight};
-use crate::store::{allotment, overbooking, pool_rule, rate, read, room};
+use crate::store::{allotment, guest_place, overbooking, pool_rule, rate, read, room};
 
 /// What a try is made with.
 pub(super) struct Attempt<'a> {
@@ -122,6 +122,7 @@ impl<'a> Attempt<'a> {
         let dead = sight.with_dead_holds;
         let mut seen = sight.seen;
         self.read_rates(conn, &known.rules, &mut seen).await?;
+        self.read_guests(conn, &known.rules, &mut seen).await?;
         let allotments = keys::allotments(&seen.nights, &known.rules);
         if !allotments.is_empty() {
             seen.allotments = allotment::seen(conn, &allotments, locked).await?;
@@ -193,6 +194,24 @@ impl<'a> Attempt<'a> {
         let is_held =
             seen.nights.is_subset(&held.nights) && seen.reservations.is_subset(&held.reservations);
         Ok(is_held.then_some(sight))
+    }
+
+    /// Places of guests, where their property limits them.
+    async fn read_guests(
+        &self,
+        conn: &mut PgConnection,
+        rules: &RulesOf,
+        seen: &mut decide::draft::Seen,
+    ) -> Result<(), LedgerError> {
+        let changed = keys::limited_changes(self.commands.iter().copied(), rules);
+        if !changed.is_empty() {
+            seen.limited.guests = guest_place::guests(conn, &changed).await?;
+        }
+        let keys = keys::guest_arrivals(self.commands.iter().copied(), rules, seen);
+        if !keys.is_empty() {
+            seen.limited.places = guest_place::seen(conn, keys).await?;
+        }
+        Ok(())
     }
 
     async fn read_rates(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
 
 use super::round::{Attempt, Known, Need, Rest, Round};
 use super::{keys, proof};
@@ -14,7 +14,7 @@ use crate::decide::draft::SeenRooms;
 use crate::error::LedgerError;
 use crate::store::apply::Applied;
 use crate::store::read::Keys;
-use crate::store::{apply, expiry, read};
+use crate::store::{apply, expiry, guest_place, read};
 
 /// How a try of a batch ended.
 pub(super) enum Tried {
@@ -39,7 +39,7 @@ impl<'a> Attempt<'a> {
         if let Some(keys) = &keys
             && let Some(rest) = self.remembered(conn, &known, keys).await?
         {
-            match self.apply(conn, rest, true).await {
+            match self.apply_alone(conn, rest, true).await? {
                 Tried::Short(properties) => self.memory.doubt(&properties),
                 tried => {
                     self.memory.was_relied_on();
@@ -53,7 +53,7 @@ impl<'a> Attempt<'a> {
                 Round::Rests(rest) if rest.changes.is_empty() => {
                     return Ok(Tried::Done(rest.answers, rest.ahead));
                 }
-                Round::Rests(rest) => return Ok(self.apply(conn, rest, false).await),
+                Round::Rests(rest) => return self.apply_alone(conn, rest, false).await,
                 Round::Needs(more) => self.learn(conn, &mut known, more).await?,
             }
         }
@@ -79,17 +79,7 @@ impl<'a> Attempt<'a> {
                 transaction.rollback().await.map_err(&doing)?;
                 return Ok(Tried::Done(rest.answers, rest.ahead));
             }
-            return Ok(match self.apply(&mut transaction, rest, false).await {
-                Tried::Done(answers, ahead) => match transaction.commit().await {
-                    Ok(()) => Tried::Done(answers, ahead),
-                    Err(error) => Tried::Unsure(answers, error),
-                },
-                Tried::Short(properties) => {
-                    transaction.rollback().await.map_err(&doing)?;
-                    Tried::Short(properties)
-                }
-                unsure @ Tried::Unsure(..) => unsure,
-            });
+            return self.apply_within(transaction, rest, false).await;
         }
         Ok(Tried::Short(BTreeSet::new()))
     }
@@ -134,17 +124,69 @@ impl<'a> Attempt<'a> {
         })
     }
 
-    /// Applies what was decided, and draws numbers ahead where a commit comes anyway.
-    async fn apply(
+    /// Applies what was decided where one call is all of it, or in a transaction of its own.
+    async fn apply_alone(
         &self,
         conn: &mut PgConnection,
         rest: Box<Rest<'a>>,
         is_remembered: bool,
-    ) -> Tried {
-        let mut rest = *rest;
-        let draw = self.numbers.ahead_of(rest.changes.new.len());
+    ) -> Result<Tried, LedgerError> {
+        if !rest.changes.places.is_empty() {
+            let transaction = conn.begin().await;
+            let transaction = transaction.map_err(LedgerError::while_doing("a batch"))?;
+            return self.apply_within(transaction, rest, is_remembered).await;
+        }
+        let called = self.call(conn, &rest, is_remembered).await;
+        Ok(self.end(*rest, called))
+    }
+
+    /// Applies what was decided and commits it.
+    async fn apply_within(
+        &self,
+        mut transaction: Transaction<'_, Postgres>,
+        rest: Box<Rest<'a>>,
+        is_remembered: bool,
+    ) -> Result<Tried, LedgerError> {
+        let called = match self.call(&mut transaction, &rest, is_remembered).await {
+            Ok(whole @ Applied::Whole { .. }) => transaction.commit().await.map(|()| whole),
+            Ok(short @ Applied::Short { .. }) => {
+                let doing = LedgerError::while_doing("a batch that fell short");
+                transaction.rollback().await.map_err(doing)?;
+                Ok(short)
+            }
+            Err(error) => Err(error),
+        };
+        Ok(self.end(*rest, called))
+    }
+
+    /// Calls what applies a batch, which draws numbers ahead where a commit comes anyway. Places
+    /// of guests come last in the order of the locks.
+    async fn call(
+        &self,
+        conn: &mut PgConnection,
+        rest: &Rest<'a>,
+        is_remembered: bool,
+    ) -> Result<Applied, sqlx::Error> {
+        let changes = &rest.changes;
+        let draw = self.numbers.ahead_of(changes.new.len());
         let on = (&rest.places, is_remembered);
-        match apply::apply(conn, &rest.changes, on, draw).await {
+        let applied = apply::apply(&mut *conn, changes, on, draw).await?;
+        let is_whole = matches!(applied, Applied::Whole { .. });
+        if is_whole
+            && !changes.places.is_empty()
+            && !guest_place::take(conn, &changes.places).await?
+        {
+            // They are read for each batch: nothing that is remembered is out of date.
+            return Ok(Applied::Short {
+                properties: BTreeSet::new(),
+            });
+        }
+        Ok(applied)
+    }
+
+    /// What became of a batch, and what is known of it from now on.
+    fn end(&self, mut rest: Rest<'a>, called: Result<Applied, sqlx::Error>) -> Tried {
+        match called {
             Ok(Applied::Whole { numbers, places }) => {
                 rest.drawn.use_up(rest.used);
                 self.numbers.keep(numbers);

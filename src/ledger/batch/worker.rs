@@ -24,6 +24,7 @@ use crate::command::{Answer, Asked};
 use crate::error::LedgerError;
 use crate::moves::Moves;
 use crate::store::{ahead, read};
+use crate::turn_aways::TurnAways;
 
 /// What workers share.
 pub(crate) struct Workshop {
@@ -32,6 +33,7 @@ pub(crate) struct Workshop {
     pub rules: KnownRules,
     pub moves: Moves,
     pub counts: Counts,
+    pub turn_aways: TurnAways,
     pub contention: Contention,
     pub numbers: Numbers,
     pub memory: Memory,
@@ -118,6 +120,7 @@ impl Workshop {
                     self.moves.touch(moved.into_iter());
                     for (pending, answer) in part.into_iter().zip(answers) {
                         self.counts.answered(&pending.asked, &answer);
+                        self.turn_aways.answered(&pending.asked, &answer);
                         // A caller who went away learns the outcome by its idempotency key.
                         let _ = pending.reply.send(Ok(answer));
                     }

@@ -53,9 +53,10 @@ fn pool(draft: &mut Draft<'_>, cell: &Cell<'_>, rules: &[BufferRule]) {
     let rooms = pool_rooms(draft, stock);
     let mut least = rooms;
     for rule in rules.iter().filter(|rule| rule.applies(cell)) {
-        least = least.min(rule.kind.leaves(rooms));
+        let (left, why) = rule.leaves(cell, stock.free);
+        least = least.min(left);
         draft.rooms = least;
-        draft.say("buffer_rule", || rule.kind.in_words(rooms));
+        draft.say("buffer_rule", why);
     }
     if draft.rooms > stock.usable {
         draft.rooms = stock.usable.max(0);

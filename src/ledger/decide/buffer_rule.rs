@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use keyrack_model::id::{AccountId, RoomTypeId};
-use keyrack_model::stay::{Stay, StayDate, StayRange, Weekdays, days_between, plus_days};
+use keyrack_model::stay::{StayDate, StayRange, Weekdays, days_between};
 
 use super::cell::Cell;
+use super::safety::{COLD_ROOMS, COLD_WHY, NightKind, SafetyKey, runs};
 
 /// A rule that keeps rooms back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,23 +38,29 @@ pub enum BufferKind {
     Cap(i32),
     /// Tells so many of a hundred free rooms, rounded down.
     SharePercent(i32),
+    /// Tells as many rooms fewer as could still be sold on stale numbers, by measurement, so that
+    /// at most one of so many scarce room nights is sold twice; 0 is the property's target.
+    Safety(i32),
 }
 
 impl BufferKind {
-    /// Its number: rooms, or hundredths.
+    /// Its number: rooms, hundredths, or one of how many.
     pub fn number(self) -> i32 {
         match self {
             Self::KeepBack(number)
             | Self::CloseAt(number)
             | Self::Cap(number)
-            | Self::SharePercent(number) => number,
+            | Self::SharePercent(number)
+            | Self::Safety(number) => number,
         }
     }
 
-    /// Rooms that it leaves of those that are free.
+    /// Rooms that it leaves of those that are free. What `safety` keeps back is a measured number:
+    /// without one it keeps what is kept while nothing is measured.
     pub fn leaves(self, free: i32) -> i32 {
         match self {
             Self::KeepBack(rooms) => free - rooms,
+            Self::Safety(_) => free - COLD_ROOMS,
             Self::CloseAt(rooms) if free <= rooms => 0,
             Self::CloseAt(_) => free,
             Self::Cap(rooms) => free.min(rooms),
@@ -74,6 +81,7 @@ impl BufferKind {
             }
             Self::Cap(rooms) => format!("of {free} no more than {rooms} are told"),
             Self::SharePercent(percent) => format!("{percent} % of {free} are told"),
+            Self::Safety(_) => format!("{COLD_ROOMS} of {free} are kept back: {COLD_WHY}"),
         }
     }
 }
@@ -88,8 +96,34 @@ impl BufferRule {
             && self.binds(cell.night, cell.business_day)
     }
 
+    /// Rooms that it leaves of those that are free in a cell, and why.
+    pub fn leaves(&self, cell: &Cell<'_>, free: i32) -> (i32, impl Fn() -> String) {
+        let measured = match self.kind {
+            BufferKind::Safety(one_in) => cell.safety.get(&SafetyKey {
+                account: cell.account,
+                room_type: cell.room_type,
+                kind: NightKind::of(cell.night, cell.business_day),
+                one_in,
+            }),
+            _ => None,
+        };
+        let kind = self.kind;
+        let left = match measured {
+            Some(kept) => BufferKind::KeepBack(kept.rooms).leaves(free),
+            None => kind.leaves(free),
+        };
+        let why = move || match measured {
+            Some(kept) => {
+                let rooms = kept.rooms;
+                format!("{rooms} of {free} are kept back for safety: {}", kept.why)
+            }
+            None => kind.in_words(free),
+        };
+        (left, why)
+    }
+
     /// Whether it binds a night on a business day, of the account and the type that it names.
-    fn binds(&self, night: StayDate, business_day: StayDate) -> bool {
+    pub(super) fn binds(&self, night: StayDate, business_day: StayDate) -> bool {
         let lead = days_between(business_day, night);
         self.nights.is_none_or(|nights| nights.contains(night))
             && self.weekdays.contains(night)
@@ -99,22 +133,7 @@ impl BufferRule {
 
     /// The nights that it binds on a business day, in runs.
     fn runs(&self, open: StayRange, business_day: StayDate) -> Vec<StayRange> {
-        let mut runs = Vec::new();
-        let mut begun = None;
-        let mut night = open.arrival();
-        while night <= open.departure() {
-            let is_bound = night < open.departure() && self.binds(night, business_day);
-            match (is_bound, begun) {
-                (true, None) => begun = Some(night),
-                (false, Some(first)) => {
-                    runs.extend(Stay::new(first, night));
-                    begun = None;
-                }
-                _ => {}
-            }
-            night = plus_days(night, 1);
-        }
-        runs
+        runs(open, |night| self.binds(night, business_day))
     }
 }
 
@@ -158,6 +177,8 @@ pub fn touched(
 
 #[cfg(test)]
 mod tests {
+    use keyrack_model::stay::Stay;
+
     use super::*;
     use crate::decide::cell_samples::night;
 
@@ -175,7 +196,7 @@ mod tests {
 
     #[test]
     fn each_kind_leaves_what_it_says_and_never_less_than_nothing() {
-        use BufferKind::{Cap, CloseAt, KeepBack, SharePercent};
+        use BufferKind::{Cap, CloseAt, KeepBack, Safety, SharePercent};
         for (kind, free, left) in [
             (KeepBack(2), 5, 3),
             (KeepBack(9), 5, 0),
@@ -191,6 +212,8 @@ mod tests {
             (SharePercent(33), i32::MAX, 708_669_603),
             (Cap(3), -2, 0),
             (SharePercent(50), -3, 0),
+            (Safety(1_000), 3, 2),
+            (Safety(0), 0, 0),
         ] {
             assert_eq!(kind.leaves(free), left, "{kind:?} of {free}");
         }

@@ -6,6 +6,7 @@ use keyrack_model::stay::StayDate;
 
 use super::layer::NightRules;
 use super::price::Price;
+use super::safety::SafetyNumbers;
 
 /// The rooms of a night, in units of the type: of a composed type the least over its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub struct Cell<'a> {
     pub rules: &'a NightRules,
     /// The rules of the next date: who leaves then has slept here.
     pub next: &'a NightRules,
+    /// What `safety` rules keep back; empty where there are none, or nothing is measured.
+    pub safety: &'a SafetyNumbers,
     /// The price, of a cell of a rate plan.
     pub price: Option<&'a Price>,
     /// The cell carries the restrictions: one of a plan, or of a type that is told without plans.

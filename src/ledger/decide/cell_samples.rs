@@ -8,6 +8,7 @@ use keyrack_model::stay::{StayDate, plus_days};
 
 use super::cell::{Cell, Listening, Stock};
 use super::layer::NightRules;
+use super::safety::SafetyNumbers;
 
 const ALL: &[RestrictionKind] = &[
     RestrictionKind::MinStayArrival,
@@ -95,6 +96,7 @@ pub const OPEN: NightRules = NightRules {
 };
 
 static QUIET: NightRules = OPEN;
+static UNMEASURED: SafetyNumbers = SafetyNumbers::new();
 
 /// A room of a night ten days ahead.
 pub fn room(free: i32, usable: i32) -> Cell<'static> {
@@ -110,6 +112,7 @@ pub fn room(free: i32, usable: i32) -> Cell<'static> {
         }),
         rules: &QUIET,
         next: &QUIET,
+        safety: &UNMEASURED,
         price: None,
         restricts: false,
     }

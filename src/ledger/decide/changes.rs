@@ -13,6 +13,7 @@ use super::allotting::AllotmentChanges;
 use super::blocks::BlockChange;
 use super::draft::{GuestChange, NightKey, Reference, ReservationKey};
 use super::entry::{Entry, Move};
+use super::guest_limit::Taken;
 use super::overbooking::needs_case;
 use super::overbooking::sheet::{Asking, Ended};
 use super::rules::Rules;
@@ -44,6 +45,8 @@ pub struct Changes {
     pub allotments: AllotmentChanges,
     /// Guests.
     pub guests: Vec<(ReservationKey, GuestChange)>,
+    /// Places of guests on arrival dates.
+    pub places: Vec<Taken>,
     /// Nights that need an open case, with the rooms beyond.
     pub overbooked: Vec<(NightKey, i32)>,
     /// Nights that no longer need one.
@@ -100,6 +103,7 @@ impl Changes {
             && self.blocks.is_empty()
             && self.allotments.is_empty()
             && self.guests.is_empty()
+            && self.places.is_empty()
             && self.overbooked.is_empty()
             && self.cured.is_empty()
             && self.ended.is_empty()

@@ -14,10 +14,11 @@ use super::allotting::{AllotmentKey, Allotting, SeenAllotment};
 use super::blocks::{BlockChange, SeenRoom};
 use super::changes::{Changed, Changes};
 use super::entry::{Entry, Move};
+use super::guest_limit::{Limited, Limits};
 use super::layer::RateTable;
+use super::overbooking::sheet::{CaseSheet, SeenCases};
 use super::pool_rule::Switches;
 use super::revise::TypeNight;
-use super::overbooking::sheet::{CaseSheet, SeenCases};
 use super::rules::Rules;
 use super::state::Reservation;
 use crate::command::{Asked, By, Idempotency, Receipt};
@@ -81,6 +82,8 @@ pub struct Seen {
     pub switches: HashMap<PropertyId, Switches>,
     /// The overbooking cases that are ended.
     pub cases: SeenCases,
+    /// What is known of guests, where a property limits them.
+    pub limited: Limited,
 }
 
 /// Physical rooms of properties, by code.
@@ -108,10 +111,11 @@ pub struct Draft {
     reservations_before: HashMap<ReservationKey, Option<Reservation>>,
     references_before: HashMap<(AccountId, String), (PropertyId, i64)>,
     entries: Vec<Entry>,
-    guests: BTreeMap<ReservationKey, GuestChange>,
+    pub(super) guests: BTreeMap<ReservationKey, GuestChange>,
     kept: Vec<(Idempotency, Receipt)>,
     pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
     pub(super) allotting: Allotting,
+    pub(super) limits: Limits,
     reviewed: BTreeSet<NightKey>,
     pub(super) cases: CaseSheet,
     missing: BTreeSet<NightKey>,
@@ -123,8 +127,9 @@ pub struct Draft {
 
 impl Draft {
     /// A fresh sheet over what was seen.
-    pub fn new(seen: Seen) -> Self {
+    pub fn new(mut seen: Seen) -> Self {
         Self {
+            limits: Limits::over(&mut seen.limited),
             seen,
             nights_before: BTreeMap::new(),
             reservations_before: HashMap::new(),
@@ -486,6 +491,7 @@ impl Draft {
         changes.guests = self.guests.into_iter().collect();
         let blocks = self.blocks.into_iter();
         changes.blocks = blocks.map(|((id, _), change)| (id, change)).collect();
+        changes.places = self.limits.taken;
         changes.receipts = self.kept;
         changes
             .receipts

@@ -9,6 +9,7 @@ use keyrack_model::stay::StayDate;
 
 use super::draft::{Draft, GuestChange};
 use super::drawn;
+use super::guest_limit;
 use super::hold::present;
 use super::refusal::Refusal;
 use super::request::{Entering, admit, check_room, has_rooms, receipt, room_stay, total};
@@ -35,6 +36,13 @@ pub fn modify(draft: &mut Draft, property: PropertyId, change: &Modification) ->
             after.unflag("unmapped");
         }
         after.detail.total = total(&after.rooms).or(after.detail.total);
+    }
+    if change.rooms.is_some() || change.guest.is_some() {
+        let guest = change
+            .guest
+            .clone()
+            .or_else(|| guest_limit::guest_of(draft, key));
+        guest_limit::admit(draft, &after, guest.as_ref(), change.force.as_ref())?;
     }
     let reason = change
         .force

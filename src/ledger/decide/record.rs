@@ -6,6 +6,7 @@ use keyrack_model::reservation::{ReservationRevision, RevisionKind, Status};
 
 use super::draft::{Draft, Reference};
 use super::drawn::draw_as_fact;
+use super::guest_limit;
 use super::hold::{cancelled, expired};
 use super::record_rooms::{Clip, map_rooms, reopened_there, revise_rooms};
 use super::record_told::{blank, flag_oddities, guests, tell};
@@ -152,6 +153,9 @@ fn keep_cancelled(draft: &mut Draft, fact: &Fact, known: Reference) -> Receipt {
 fn create(draft: &mut Draft, fact: &Fact, successor_of: Option<ReservationId>) -> Receipt {
     let mut new = blank(draft, fact, successor_of);
     draw_as_fact(draft, None, &mut new);
+    if guest_limit::count(draft, &new, &fact.revision.report.guest) {
+        new.flag(GUEST_LIMIT);
+    }
     let key = (new.property, new.id);
     let reason = successor_of.map(|id| format!("continues {id}, which had ended"));
     let (new, nights) = draft.put(new, "confirmed", reason);
@@ -210,6 +214,11 @@ fn revise(draft: &mut Draft, fact: &Fact, known: &Reference, before: Reservation
     after.unflag_unmapped();
     flag_oddities(&mut after, fact, &rules, clip);
     draw_as_fact(draft, Some(&before), &mut after);
+    if guest_limit::count(draft, &after, &report.guest) {
+        after.flag(GUEST_LIMIT);
+    } else {
+        after.unflag(GUEST_LIMIT);
+    }
     let (after, nights) = draft.put(after, "modified", None);
     draft.tell_again(&after, reopened);
     draft.put_guests(key, guests(fact));
@@ -260,6 +269,9 @@ fn remember(
     };
     draft.put_reference(property, account, &report.reference, reference);
 }
+
+/// The guest has more reservations for the arrival date than the property takes.
+const GUEST_LIMIT: &str = "guest_limit";
 
 fn repeated(present: Option<Reservation>, did: &str) -> Receipt {
     match present {

@@ -10,6 +10,7 @@ use keyrack_model::stay::{Stay, StayDate};
 
 use super::draft::{Draft, GuestChange, Reference};
 use super::drawn::{self, draw_wished};
+use super::guest_limit;
 use super::layer::RateTable;
 use super::price::{Product, price};
 use super::refusal::{Force, Refusal};
@@ -47,6 +48,12 @@ pub fn request(draft: &mut Draft, property: PropertyId, wish: &Wish) -> Answer {
     has_rooms(draft, property, &shared, wish.force.as_ref())?;
     let mut reservation = reservation(draft, property, wish, rooms, hold);
     reservation.detail.drawn = drawn;
+    guest_limit::admit(
+        draft,
+        &reservation,
+        wish.guest.as_ref(),
+        wish.force.as_ref(),
+    )?;
     Ok(put_down(draft, wish, reservation))
 }
 

@@ -77,6 +77,8 @@ pub struct Policies {
     pub meant_overbooking_case_days: i32,
     /// Who is moved, what that costs, until when.
     pub overbooking: OverbookingPolicy,
+    /// Reservations of one guest for one arrival date at most; `None` limits nobody.
+    pub guest_arrivals_max: Option<i32>,
 }
 
 impl Default for Policies {
@@ -86,6 +88,7 @@ impl Default for Policies {
             hold_seconds_by_source: HashMap::new(),
             meant_overbooking_case_days: 3,
             overbooking: OverbookingPolicy::default(),
+            guest_arrivals_max: None,
         }
     }
 }

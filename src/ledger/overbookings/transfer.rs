@@ -297,6 +297,7 @@ fn wish(guest: &Folio, transfer: &Transfer, leg: &Leg) -> Option<Wish> {
             Some(WishedRoom {
                 room_stay: None,
                 room_type: leg.room_type,
+                allotment: None,
                 rate_plan: None,
                 stay,
                 quantity: room.quantity,

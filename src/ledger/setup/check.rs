@@ -12,8 +12,8 @@ use crate::allotments::Put;
 use crate::catalog::{Derivation, RoomTypeSetup};
 use crate::catalog::{MappingSetup, PropertySetup, RatePlanSetup};
 use crate::decide::buffer_rule::{BufferKind, BufferRule};
-use crate::decide::pool_rule::PoolRule;
 use crate::decide::overbooking::policy::OverbookingPolicy;
+use crate::decide::pool_rule::PoolRule;
 use crate::decide::refusal::Refusal;
 use crate::groups::GroupSetup;
 
@@ -101,6 +101,21 @@ fn policies(faults: &mut Faults, policies: &serde_json::Value) {
     if let Some(told) = policies.get("overbooking") {
         overbooking(faults, told);
     }
+    if let Some(most) = policies.get("guest_arrivals_max") {
+        let fits = most
+            .as_i64()
+            .is_some_and(|most| (1..=1_000).contains(&most));
+        let sentence = "1 to 1000 reservations of one guest for one arrival date";
+        faults.unless(fits, "/policies/guest_arrivals_max", sentence);
+    }
+    if let Some(one_in) = policies.get("safety_one_in") {
+        let range = i64::from(ONE_IN_MIN)..=i64::from(ONE_IN_MAX);
+        let fits = one_in
+            .as_i64()
+            .is_some_and(|one_in| range.contains(&one_in));
+        let sentence = "one of so many scarce room nights: 10 to 1000000";
+        faults.unless(fits, "/policies/safety_one_in", sentence);
+    }
     let Some(by_source) = policies.get("hold_seconds_by_source") else {
         return;
     };
@@ -122,6 +137,10 @@ fn policies(faults: &mut Faults, policies: &serde_json::Value) {
         faults.unless(whole, &pointer, "at least 1 second");
     }
 }
+
+/// Targets beyond are a mistake: nothing would be kept back, or everything.
+const ONE_IN_MIN: i32 = 10;
+const ONE_IN_MAX: i32 = 1_000_000;
 
 /// How overbookings are resolved.
 fn overbooking(faults: &mut Faults, told: &serde_json::Value) {
@@ -344,6 +363,7 @@ pub(crate) fn buffer_rules(rules: &[BufferRule]) -> Result<(), Refusal> {
         let at = |field: &str| format!("/{i}/{field}");
         let (most, sentence) = match rule.kind {
             BufferKind::SharePercent(_) => (100, "0 to 100"),
+            BufferKind::Safety(_) => (ONE_IN_MAX, "0 to 1000000"),
             _ => (ROOMS_MAX, "0 to 100000"),
         };
         let fits = (0..=most).contains(&rule.kind.number());

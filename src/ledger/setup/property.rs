@@ -12,7 +12,7 @@ use crate::handle::Ledger;
 use crate::inventory;
 use crate::setup::check;
 use crate::store::rate_change::{self, Touched};
-use crate::store::{connection, property as store};
+use crate::store::{connection, guest_place, property as store};
 
 /// Creates or changes a property; says whether it is new.
 pub(crate) async fn put(
@@ -83,6 +83,9 @@ async fn change(
         return Ok(Err(Refusal::invalid("/currency", sentence)));
     }
     let property = store::update(conn, id, setup).await?;
+    if limits(setup) && !limits(&known.setup) {
+        guest_place::give(conn, id, before.business_day).await?;
+    }
     rate_change::raise_rules(conn, id).await?;
     let after = store::calendar(conn, id)
         .await?
@@ -93,6 +96,11 @@ async fn change(
         rate_change::note(conn, id, by, &[touched]).await?;
     }
     Ok(Ok(property))
+}
+
+/// Whether reservations of one guest for one arrival date are limited.
+fn limits(setup: &PropertySetup) -> bool {
+    setup.policies.get("guest_arrivals_max").is_some()
 }
 
 /// Whether channels may have to be told something else: a name or a hold time is none of theirs.

@@ -8,12 +8,13 @@ use keyrack_model::stay::{Stay, StayRange, plus_days};
 
 use crate::catalog;
 use crate::command::{Asked, By, Command, Progress};
+use crate::decide::safety::turned;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::overbookings::limits;
 use crate::setup::horizon;
 use crate::store::rate_change::{self, Touched};
-use crate::store::{connection, progress, property, rate};
+use crate::store::{connection, guest_place, progress, property, rate, safety, waitlist};
 
 /// Completes stays that are past, lets go the other nights of no-shows, keeps the rooms of guests
 /// who should have left, brings one night in at the horizon. Does it once per business day. Each
@@ -51,7 +52,18 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
         let by = worker();
         let touched = Touched::everything(calendar.open_nights(), "lead_time");
         rate_change::note(&mut tx, id, &by, &[touched]).await?;
+    } else if safety::is_ruled(&mut tx, id).await? {
+        // Some nights are of another kind now, and another number may be kept back.
+        let by = worker();
+        let before = calendar.rolled_over_to.unwrap_or(plus_days(today, -1));
+        let touched: Vec<Touched> = turned(before, today)
+            .into_iter()
+            .map(|nights| Touched::everything(nights, "lead_time"))
+            .collect();
+        rate_change::note(&mut tx, id, &by, &touched).await?;
     }
+    waitlist::forget(&mut tx, id, plus_days(today, -WAITLIST_DAYS)).await?;
+    guest_place::forget(&mut tx, id, plus_days(today, -1)).await?;
     property::set_rolled_over_to(&mut tx, id, today).await?;
     connection::commit(tx).await
 }
@@ -78,6 +90,8 @@ async fn review(
     Ok(())
 }
 
+/// Wishes that have ended are kept for so many days after their nights.
+const WAITLIST_DAYS: i32 = 30;
 /// As far as any property's `meant_overbooking_case_days` is looked at.
 const NEAR_DAYS: i32 = 31;
 

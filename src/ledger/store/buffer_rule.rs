@@ -59,6 +59,7 @@ pub(crate) async fn insert(
         BufferKind::CloseAt(_) => "close_at",
         BufferKind::Cap(_) => "cap",
         BufferKind::SharePercent(_) => "share_percent",
+        BufferKind::Safety(_) => "safety",
     };
     sqlx::query(
         "insert into buffer_rule (property_id, account_id, room_type_id, night_from, night_until,
@@ -91,6 +92,7 @@ impl TryFrom<Row> for BufferRule {
             "close_at" => BufferKind::CloseAt(row.rooms),
             "cap" => BufferKind::Cap(row.rooms),
             "share_percent" => BufferKind::SharePercent(row.rooms),
+            "safety" => BufferKind::Safety(row.rooms),
             other => return Err(unreadable(other.to_owned())),
         };
         let weekdays = u8::try_from(row.weekdays)

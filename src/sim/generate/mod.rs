@@ -3,7 +3,7 @@
 
 mod channel;
 mod desk;
-mod dice;
+pub(crate) mod dice;
 pub mod known;
 mod staff;
 

@@ -2,6 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
+use jiff::Timestamp;
+use keyrack_distribution::accounts::status;
+use keyrack_distribution::accounts::told::{self, Then, ToldThen};
 use keyrack_ledger::catalog;
 use keyrack_ledger::tail::{self, ExplainLine, Listing};
 use keyrack_model::ari::AriKey;
@@ -14,9 +17,10 @@ use crate::auth::{At, Looks};
 use crate::extract::Ask;
 use crate::names::Names;
 use crate::problem::{Problem, Problems};
+use crate::routes::accounts::told::AriView;
 use crate::routes::properties::PropertyPath;
 use crate::state::ApiState;
-use crate::wire::Day;
+use crate::wire::{Day, Instant};
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
@@ -37,13 +41,58 @@ struct ExplainAsk {
     stay_date: Day,
     /// Code of the rate plan; left out, the room itself.
     rate_plan: Option<String>,
+    /// What had been told by this instant, and how that was worked out; left out, what would be
+    /// told now.
+    #[param(value_type = Option<String>, format = DateTime)]
+    at: Option<Instant>,
 }
 
 /// How a number comes about.
 #[derive(Debug, Serialize, ToSchema)]
 struct ExplainView {
-    /// In the order of the calculation.
+    /// In the order of the calculation; of an instant in the past, as it was made when it was
+    /// told. Empty where that was not kept.
     lines: Vec<ExplainLineView>,
+    /// Of an instant in the past.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    then: Option<ThenView>,
+}
+
+/// What had been told by an instant.
+#[derive(Debug, Serialize, ToSchema)]
+struct ThenView {
+    /// The instant.
+    at: Timestamp,
+    /// What is known and what is not, in a sentence.
+    known: String,
+    /// What had been sent last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    sent: Option<ToldThenView>,
+    /// What the channel had taken last, and showed, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    shown: Option<ToldThenView>,
+}
+
+/// Something that was told.
+#[derive(Debug, Serialize, ToSchema)]
+struct ToldThenView {
+    /// What.
+    values: AriView,
+    /// When the change was made that it tells.
+    due_at: Timestamp,
+    /// When it was sent.
+    sent_at: Timestamp,
+    /// When the channel said that it took it, then or later; absent where it never did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    acknowledged_at: Option<Timestamp>,
+    /// Why it was not acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    why: Option<String>,
 }
 
 /// A line of a calculation.
@@ -61,7 +110,8 @@ struct ExplainLineView {
     closed: bool,
 }
 
-/// The calculation of what is told of a night, line by line.
+/// The calculation of what is told of a night, line by line: now, or of an instant in the past what
+/// had been told by then.
 #[utoipa::path(get, path = "/v1/properties/{property}/explain", tag = "channels",
     params(PropertyPath, ExplainAsk), responses((status = 200, body = ExplainView), Problems))]
 async fn explain(
@@ -95,10 +145,77 @@ async fn explain(
         rate_plan,
         night: ask.stay_date.0,
     };
-    let lines = tail::explain(ledger, &listing, key).await?;
+    if let Some(Instant(instant)) = ask.at {
+        let then = told::by(engine, &row, key, instant).await?;
+        return Ok(Json(ExplainView::of(then, instant)));
+    }
+    let mut lines = tail::explain(ledger, &listing, key).await?;
+    if let Some(since) = status::throttled_since(engine, row.account.id).await? {
+        lines.push(ExplainLine {
+            step: "throttled".to_owned(),
+            why: format!(
+                "since {since} the channel does not take what it is told, or cannot be asked: \
+                 until it recovers it is told no more than it was"
+            ),
+            rooms: None,
+            closed: lines.last().is_some_and(|last| last.closed),
+        });
+    }
     Ok(Json(ExplainView {
         lines: lines.into_iter().map(ExplainLineView::from).collect(),
+        then: None,
     }))
+}
+
+impl ExplainView {
+    fn of(then: Then, at: Timestamp) -> Self {
+        let known = match (&then.sent, &then.taken) {
+            (None, _) => {
+                "nothing had been told of it by then, or it is longer ago than is kept".to_owned()
+            }
+            (Some(sent), _) if sent.lines.is_none() => {
+                "what was told is known; how it was worked out was not kept then".to_owned()
+            }
+            (Some(sent), Some(taken)) if sent != taken => format!(
+                "this was sent at {}, and the channel had not taken it by then: it showed what it \
+                 took before",
+                sent.sent_at
+            ),
+            (Some(sent), None) => format!(
+                "this was sent at {}, and the channel had not taken it by then",
+                sent.sent_at
+            ),
+            (Some(sent), Some(_)) => format!(
+                "this was told at {}, and taken by then; the calculation is of that moment",
+                sent.sent_at
+            ),
+        };
+        let shown = then.taken.filter(|taken| then.sent.as_ref() != Some(taken));
+        let lines = then.sent.as_ref().and_then(|sent| sent.lines.clone());
+        Self {
+            lines: (lines.into_iter().flatten())
+                .map(ExplainLineView::from)
+                .collect(),
+            then: Some(ThenView {
+                at,
+                known,
+                sent: then.sent.map(ToldThenView::from),
+                shown: shown.map(ToldThenView::from),
+            }),
+        }
+    }
+}
+
+impl From<ToldThen> for ToldThenView {
+    fn from(told: ToldThen) -> Self {
+        Self {
+            values: told.values.into(),
+            due_at: told.due_at,
+            sent_at: told.sent_at,
+            acknowledged_at: told.acknowledged_at,
+            why: told.why,
+        }
+    }
 }
 
 impl From<ExplainLine> for ExplainLineView {

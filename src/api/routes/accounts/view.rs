@@ -43,6 +43,11 @@ pub struct AccountView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     removing_since: Option<Timestamp>,
+    /// Told no more than it was, since then: a buffer rule of `safety` binds it, and it does not
+    /// take what it is told or cannot be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    throttled_since: Option<Timestamp>,
     /// Cells still to be told, and changes of the property that nobody has looked at yet: at 0 the
     /// channel has been told all that is true.
     queue_depth: i64,
@@ -276,6 +281,7 @@ impl AccountView {
             reason: status.reason,
             since: status.since,
             removing_since: status.removing_since,
+            throttled_since: status.throttled_since,
             queue_depth: status.queue_depth,
             queue_changes: status.queue_changes,
             untold_since: status.untold_since,

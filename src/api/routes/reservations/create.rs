@@ -16,7 +16,7 @@ use crate::conditional::Versioned;
 use crate::extract::Body;
 use crate::idempotency::Repeat;
 use crate::names::House;
-use crate::problem::{AlternativeView, Problem, Problems};
+use crate::problem::{AlternativeView, Instead, Problem, Problems};
 use crate::refused::nights;
 use crate::routes::properties::PropertyPath;
 use crate::routes::reservations::room::{GuestBody, RoomBody, wished};
@@ -92,7 +92,7 @@ pub enum StaffSource {
 /// Makes a reservation: all of its rooms on all of its nights, or none.
 ///
 /// Needs an `Idempotency-Key`. A `sold_out` names the nights and offers alternatives that were free
-/// at that moment.
+/// at that moment: other room types, the nearest dates, and where to wait.
 #[utoipa::path(post, path = "/v1/properties/{property}/reservations", tag = "reservations",
     params(PropertyPath,
         ("Idempotency-Key" = String, Header, description = "Fresh for each reservation")),
@@ -179,6 +179,10 @@ pub async fn turned_away(
     let Some(room) = wanting else {
         return problem;
     };
+    let mut instead = Instead {
+        alternatives: Vec::new(),
+        waitlist: format!("/v1/properties/{}/waitlist", house.code),
+    };
     let (room_type, stay, quantity) = (room.room_type, room.stay, room.quantity);
     let found = inventory::alternatives(state.ledger(), house.id, room_type, stay, quantity).await;
     match found {
@@ -189,10 +193,11 @@ pub async fn turned_away(
                 departure: Day(one.stay.departure()),
                 free: one.free,
             });
-            problem.alternatives = views.collect();
+            instead.alternatives = views.collect();
         }
         Err(error) => tracing::warn!(%error, "no alternatives could be looked for"),
     }
+    problem.instead = Some(Box::new(instead));
     problem
 }
 

@@ -1,11 +1,11 @@
 //! Reservations: made, read, confirmed, changed, given back.
 
 mod change;
-mod create;
+pub mod create;
 mod ledger;
 mod list;
 mod one;
-mod room;
+pub mod room;
 mod verbs;
 pub mod view;
 

@@ -389,7 +389,9 @@ async fn buffer_rules_are_put_as_a_whole() {
         {"account": "portal", "room_type": "DBL", "keep_back": 1},
         {"from": "2030-06-10", "to": "2030-06-12", "weekdays": ["fri", "sat"], "close_at": 2},
         {"room_type": "DBL", "lead_days_max": 3, "cap": 4},
-        {"account": "portal", "share_percent": 50}
+        {"account": "portal", "share_percent": 50},
+        {"room_type": "DBL", "safety": {}},
+        {"safety": {"one_in": 500}}
     ]});
     let put = app.put(path, rules.clone()).await;
     assert_eq!(put.json(), rules, "{}", put.text());
@@ -401,6 +403,9 @@ async fn buffer_rules_are_put_as_a_whole() {
         (json!({"cap": 10_001}), "/rules/0"),
         (json!({"share_percent": 101}), "/rules/0"),
         (json!({"cap": 1, "share_percent": 1}), "/rules/0"),
+        (json!({"cap": 1, "safety": {}}), "/rules/0"),
+        (json!({"safety": {"one_in": 9}}), "/rules/0"),
+        (json!({"safety": {"one_in": 0}}), "/rules/0"),
         (json!({"keep_back": 1, "from": "2030-06-10"}), "/rules/0/to"),
         (
             json!({"keep_back": 1, "room_type": "NO"}),
@@ -419,4 +424,40 @@ async fn buffer_rules_are_put_as_a_whole() {
         );
     }
     assert_eq!(app.read(path).await.json(), rules);
+}
+
+#[tokio::test]
+async fn what_had_been_told_by_a_moment_is_explained_and_what_is_not_known_is_said() {
+    let app = App::connected().await;
+    let body = json!({"waive_import": true});
+    let live = app.post(&format!("{ACCOUNT}/go-live"), body).await;
+    assert_eq!(live.status, 200, "{}", live.text());
+    let at = |instant: &str| {
+        format!(
+            "/v1/properties/seehof/explain?account=portal&room_type=DBL&stay_date=2030-06-02\
+             &at={instant}"
+        )
+    };
+    let before = app.read(&at("2030-06-01T09:00:00Z")).await.json();
+    assert_eq!(before["lines"], json!([]));
+    let known = before["then"]["known"].as_str().expect("a sentence");
+    assert!(known.contains("nothing had been told"), "{known}");
+
+    let served = app
+        .read(&format!("{ACCOUNT}/ari?from=2030-06-02&to=2030-06-03"))
+        .await;
+    assert_eq!(served.status, 200, "{}", served.text());
+    app.book("2030-06-02", "2030-06-03").await;
+    let then = app.read(&at("2030-06-01T23:00:00Z")).await.json();
+    assert_eq!(then["then"]["sent"]["values"]["rooms"], 2, "{then}");
+    let first = &then["lines"][0]["why"];
+    assert_eq!(first, "2 rooms are free in the shared pool");
+    let now = "/v1/properties/seehof/explain?account=portal&room_type=DBL&stay_date=2030-06-02";
+    let now = app.read(now).await.json();
+    assert_eq!(
+        now["lines"][0]["why"],
+        "1 rooms are free in the shared pool"
+    );
+    assert!(now.get("then").is_none());
+    assert_eq!(app.read(&at("yesterday")).await.status, 422);
 }

@@ -96,6 +96,8 @@ fn what_comes_later_is_not_promised() {
     let document = document();
     let later = [
         "waitlist",
+        "allotments",
+        "pool-rules",
         "accept",
         "decline",
         "discover",

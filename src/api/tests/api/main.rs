@@ -18,3 +18,4 @@ mod replay;
 mod reservations;
 mod socket;
 mod strangers;
+mod waitlist;

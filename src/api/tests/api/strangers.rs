@@ -29,6 +29,7 @@ fn doors(reservation: &str) -> Vec<(Method, String, Value)> {
         (Method::POST, own("rates"), rates()),
         (Method::POST, own("inventory"), inventory()),
         (Method::POST, own("reservations"), stay()),
+        (Method::POST, own("waitlist"), waits()),
         (
             Method::PATCH,
             own(&format!("reservations/{reservation}")),
@@ -64,6 +65,11 @@ fn plan() -> Value {
     json!({"name": "Flexible", "meal_plan": "breakfast",
            "derived_from": {"rate_plan": "bar", "percent": "-10.5"},
            "cancellation_terms": []})
+}
+
+fn waits() -> Value {
+    json!({"arrival": "2030-06-10", "departure": "2030-06-11", "room_types": ["DBL"],
+           "source": "phone", "guest": {"name": "Ada", "email": "ada@example.com"}})
 }
 
 fn buffers() -> Value {

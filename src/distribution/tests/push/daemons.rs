@@ -164,6 +164,28 @@ async fn the_loops_tell_a_booking_quickly_and_end_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_waits_is_offered_a_room_soon_after_it_came_free_whichever_daemon_hears_of_it() {
+    let house = House::live().await;
+    let taken = house.book(house.double, 3, 4, 5).await;
+    let (one, two) = (started(&house, 15).await, started(&house, 15).await);
+    let wish = house.waits(3).await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(house.waiting(wish.id).await.status, "waiting");
+    house.cancel(taken).await;
+    tokio::time::timeout(Duration::from_secs(15), async {
+        while house.waiting(wish.id).await.status != "offered" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await
+    .expect("it is offered before the timer alone would");
+    one.stop().await;
+    two.stop().await;
+    let holds = "select count(*) from reservation where owner_id like 'waitlist:%'";
+    assert_eq!(house.count(holds).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn messages_to_an_account_keep_their_distance_and_what_changes_between_goes_together() {
     let house = at_rest().await;
     let before = house.count("select count(*) from push_attempt").await;

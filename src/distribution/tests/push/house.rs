@@ -18,11 +18,12 @@ use keyrack_ledger::command::{Asked, By, Command, Forced, Wish, WishedRoom};
 use keyrack_ledger::handle::{Ledger, MIGRATOR};
 use keyrack_ledger::rates::{self, RateChange};
 use keyrack_ledger::reservations;
+use keyrack_ledger::waitlist::{self, NewWish, Waiting};
 use keyrack_model::adapter::Goal;
 use keyrack_model::channel::AccountSettings;
 use keyrack_model::id::{ChannelCode, PropertyId, RatePlanId, ReservationId, RoomTypeId};
 use keyrack_model::money::Currency;
-use keyrack_model::reservation::Source;
+use keyrack_model::reservation::{Guest, Source};
 use keyrack_model::stay::Stay;
 use secrecy::SecretString;
 use serde_json::json;
@@ -241,6 +242,31 @@ impl House {
         };
         self.ask(Command::Request(Box::new(wish))).await;
         id
+    }
+
+    /// A guest waits for a double on a night of March.
+    pub async fn waits(&self, day: i8) -> Waiting {
+        let wish = NewWish {
+            stay: Stay::new(march(day), march(day + 1)).unwrap(),
+            room_types: vec![self.double],
+            quantity: 1,
+            adults: None,
+            source: Source::Web,
+            guest: Guest {
+                name: "Anna".into(),
+                email: Some("anna@example.com".into()),
+                ..Guest::default()
+            },
+            note: None,
+            answer_seconds: None,
+        };
+        let added = waitlist::add(&self.ledger, self.property, &wish).await;
+        added.unwrap().unwrap()
+    }
+
+    pub async fn waiting(&self, id: Uuid) -> Waiting {
+        let found = waitlist::find(&self.ledger, self.property, id).await;
+        found.unwrap().unwrap()
     }
 
     pub async fn cancel(&self, id: Uuid) {

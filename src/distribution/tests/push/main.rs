@@ -17,5 +17,7 @@ mod pages;
 mod plans;
 mod pools;
 mod portal;
+mod safety;
 mod sets;
+mod then;
 mod webhooks;

@@ -10,7 +10,7 @@ use axum::routing::post;
 use hmac::{Hmac, Mac};
 use keyrack_distribution::connections::PutRefusal;
 use keyrack_distribution::webhooks::{self, WebhookSetup};
-use keyrack_distribution::{Distribution, feed, notice};
+use keyrack_distribution::{Distribution, feed, notice, waitlist};
 use keyrack_model::channel::AccountSettings;
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -246,4 +246,30 @@ async fn an_event_that_does_not_exist_is_refused() {
         .await
         .unwrap();
     assert!(matches!(refused, Err(PutRefusal::Invalid("/events", _))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offer_of_the_waitlist_is_an_event_of_its_hold_and_names_no_guest() {
+    let house = House::open("deltas", AccountSettings::default()).await;
+    let receiver = Receiver::open().await;
+    let events = ["waitlist.offered"];
+    webhooks::put(
+        &house.distribution,
+        "crm",
+        setup(&receiver.url, &events),
+        None,
+    )
+    .await
+    .unwrap()
+    .unwrap();
+    let wish = house.waits(3).await;
+    assert_eq!(waitlist::look(&house.distribution).await.unwrap(), 1);
+    send(&house.distribution).await;
+    let calls = receiver.calls();
+    assert_eq!(calls.len(), 1);
+    let read: Value = serde_json::from_slice(&calls[0].1).unwrap();
+    assert_eq!(read["type"], "waitlist.offered");
+    assert_eq!(read["waitlist"]["id"], wish.id.to_string());
+    assert_eq!(read["reservation"]["status"], "held");
+    assert!(!read.to_string().contains("Anna"), "{read}");
 }

@@ -11,6 +11,7 @@ mod properties;
 mod rate_plans;
 mod rates;
 mod rooms;
+mod safety;
 mod swept;
 mod told;
 mod upgrade;

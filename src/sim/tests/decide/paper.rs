@@ -93,6 +93,7 @@ fn rules(shape: &PropertyShape, ids: &PropertyIds) -> Rules {
             hold_seconds_by_source: by_source.into_iter().collect(),
             meant_overbooking_case_days: shape.meant_overbooking_case_days,
             overbooking: OverbookingPolicy::default(),
+            guest_arrivals_max: None,
         },
         types: types.collect(),
         plans: HashMap::new(),
