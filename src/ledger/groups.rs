@@ -11,7 +11,7 @@ use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::reservations::Folio;
-use crate::setup::check;
+use crate::setup::check_pools;
 use crate::store::{allotment, connection, folio, group as store, property, rate_change};
 
 /// A group as staff set it up.
@@ -61,7 +61,7 @@ pub async fn put(
     setup: &GroupSetup,
     version: Option<i64>,
 ) -> Result<Result<(Group, bool), Refusal>, LedgerError> {
-    if let Err(refusal) = check::group(code, setup) {
+    if let Err(refusal) = check_pools::group(code, setup) {
         return Ok(Err(refusal));
     }
     let mut tx = connection::begin(ledger).await?;

@@ -7,7 +7,7 @@ use keyrack_model::id::{CaseId, PropertyId, RoomTypeId};
 use keyrack_model::reservation::{Guest, ReservationRevision};
 use keyrack_model::stay::{Stay, StayDate, plus_days};
 
-use crate::command::{Asked, Command, WishedRoom};
+use crate::command::{Asked, Command, Wish, WishedRoom};
 use crate::decide::allotting::AllotmentKey;
 use crate::decide::blocks::shifted;
 use crate::decide::draft::{Night, NightKey, ReservationKey, Seen, SeenRooms};
@@ -136,24 +136,10 @@ impl Keys {
     fn name(&mut self, asked: &Asked, rules: &Rules, relook: bool) {
         let property = asked.property;
         match &asked.command {
-            Command::Request(wish) => {
-                self.numbers += 1;
-                self.wished(rules, &wish.rooms);
-                if relook {
-                    self.reservations.insert((property, wish.reservation));
-                }
-                if let Some((account, reference)) = &wish.channel {
-                    self.references
-                        .insert((property, *account, reference.clone()));
-                }
-            }
+            Command::Request(wish) => self.wish(rules, wish, relook),
             Command::RequestAll(wishes) => {
                 for wish in wishes {
-                    self.numbers += 1;
-                    self.wished(rules, &wish.rooms);
-                    if relook {
-                        self.reservations.insert((property, wish.reservation));
-                    }
+                    self.wish(rules, wish, relook);
                 }
             }
             Command::Record(fact) => {
@@ -203,6 +189,19 @@ impl Keys {
             } => {
                 self.nights(rules, *room_type, *nights);
             }
+        }
+    }
+
+    fn wish(&mut self, rules: &Rules, wish: &Wish, relook: bool) {
+        let property = rules.property;
+        self.numbers += 1;
+        self.wished(rules, &wish.rooms);
+        if relook {
+            self.reservations.insert((property, wish.reservation));
+        }
+        if let Some((account, reference)) = &wish.channel {
+            self.references
+                .insert((property, *account, reference.clone()));
         }
     }
 

@@ -12,7 +12,6 @@ use uuid::Uuid;
 
 use super::allotting::{AllotmentKey, Allotting, SeenAllotment};
 use super::blocks::{BlockChange, SeenRoom};
-use super::changes::{Changed, Changes};
 use super::entry::{Entry, Move};
 use super::guest_limit::{Limited, Limits};
 use super::layer::RateTable;
@@ -107,16 +106,16 @@ pub struct GuestChange {
 pub struct Draft {
     /// What was seen, with the changes so far.
     pub(super) seen: Seen,
-    nights_before: BTreeMap<NightKey, Night>,
-    reservations_before: HashMap<ReservationKey, Option<Reservation>>,
-    references_before: HashMap<(AccountId, String), (PropertyId, i64)>,
-    entries: Vec<Entry>,
+    pub(super) nights_before: BTreeMap<NightKey, Night>,
+    pub(super) reservations_before: HashMap<ReservationKey, Option<Reservation>>,
+    pub(super) references_before: HashMap<(AccountId, String), (PropertyId, i64)>,
+    pub(super) entries: Vec<Entry>,
     pub(super) guests: BTreeMap<ReservationKey, GuestChange>,
-    kept: Vec<(Idempotency, Receipt)>,
+    pub(super) kept: Vec<(Idempotency, Receipt)>,
     pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
     pub(super) allotting: Allotting,
     pub(super) limits: Limits,
-    reviewed: BTreeSet<NightKey>,
+    pub(super) reviewed: BTreeSet<NightKey>,
     pub(super) cases: CaseSheet,
     missing: BTreeSet<NightKey>,
     starved: BTreeSet<PropertyId>,
@@ -424,79 +423,6 @@ impl Draft {
     /// Properties in which a wish failed for want of rooms that holds take.
     pub fn starved(&self) -> &BTreeSet<PropertyId> {
         &self.starved
-    }
-
-    /// What must be applied.
-    pub fn changes(mut self) -> Changes {
-        let mut changes = Changes {
-            now: self.seen.now,
-            allotments: self.allotment_changes(),
-            last: self.asking(),
-            ..Changes::default()
-        };
-        changes.rules = self
-            .seen
-            .rules
-            .values()
-            .map(|r| (r.property, r.version))
-            .collect();
-        changes.rules.sort_unstable();
-        for (key, before) in &self.nights_before {
-            let after = self.seen.nights[key];
-            let rules = &self.seen.rules[&key.0];
-            let has_case = changes.judge(*key, &before.balance, &after.balance, rules);
-            changes.allotments.moves_nights |= after.balance.allotted != before.balance.allotted;
-            let turns = self.turn(*key, after.balance.free(), &mut changes.allotments);
-            if has_case || turns || after.balance != before.balance {
-                changes.nights.push((*key, before.version, after.balance));
-            }
-        }
-        for key in self
-            .reviewed
-            .iter()
-            .filter(|key| !self.nights_before.contains_key(key))
-        {
-            if let Some(night) = self.seen.nights.get(key) {
-                let rules = &self.seen.rules[&key.0];
-                let judged = changes.judge(*key, &night.balance, &night.balance, rules);
-                let turns = self.turn(*key, night.balance.free(), &mut changes.allotments);
-                if judged || turns {
-                    changes.nights.push((*key, night.version, night.balance));
-                }
-            }
-        }
-        changes.nights.sort_unstable_by_key(|(key, ..)| *key);
-        self.cases.put_on(&mut changes);
-        changes.overbooked.sort_unstable();
-        changes.cured.sort_unstable();
-        let mut changed: Vec<_> = self.reservations_before.into_iter().collect();
-        changed.sort_unstable_by_key(|(key, _)| *key);
-        for (key, before) in changed {
-            let after = self.seen.reservations[&key].clone();
-            match before {
-                None => changes.new.push(after),
-                Some(before) => changes.changed.push(Changed::of(&before, after)),
-            }
-        }
-        for ((account, reference), (property, version)) in self.references_before {
-            let after = self.seen.references[&(account, reference.clone())].clone();
-            changes
-                .references
-                .push((property, account, reference, version, after));
-        }
-        // They are written in the order in which they are claimed.
-        let key = |one: &(PropertyId, AccountId, String, i64, Reference)| (one.1, one.2.clone());
-        changes.references.sort_by_cached_key(key);
-        changes.entries = self.entries;
-        changes.guests = self.guests.into_iter().collect();
-        let blocks = self.blocks.into_iter();
-        changes.blocks = blocks.map(|((id, _), change)| (id, change)).collect();
-        changes.places = self.limits.taken;
-        changes.receipts = self.kept;
-        changes
-            .receipts
-            .sort_by(|a, b| (&a.0.scope, &a.0.key).cmp(&(&b.0.scope, &b.0.key)));
-        changes
     }
 }
 

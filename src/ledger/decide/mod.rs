@@ -17,6 +17,7 @@ pub mod changes;
 pub mod composed;
 pub mod draft;
 pub mod drawn;
+mod drawn_up;
 pub mod entry;
 pub mod estimate;
 pub mod guest_limit;
@@ -133,23 +134,29 @@ fn decide(draft: &mut Draft, asked: &Asked) -> Answer {
             allotment::release(draft, property, *allotment, *nights)
         }
         Command::SetBlocks { room, blocks } => blocks::set_blocks(draft, property, room, blocks),
-        Command::SetPhysical {
-            room_type,
-            nights,
-            rooms,
-            force,
-            dry_run,
-        } => {
-            let change = capacity::Physical {
-                room_type: *room_type,
-                nights: *nights,
-                rooms: *rooms,
-                force: force.as_ref(),
-                dry_run: *dry_run,
-            };
-            capacity::set_physical(draft, property, &change)
-        }
+        command @ Command::SetPhysical { .. } => set_physical(draft, property, command),
     }
+}
+
+fn set_physical(draft: &mut Draft, property: PropertyId, command: &Command) -> Answer {
+    let Command::SetPhysical {
+        room_type,
+        nights,
+        rooms,
+        force,
+        dry_run,
+    } = command
+    else {
+        return Err(Refusal::NotFound("physical count".to_owned()));
+    };
+    let change = capacity::Physical {
+        room_type: *room_type,
+        nights: *nights,
+        rooms: *rooms,
+        force: force.as_ref(),
+        dry_run: *dry_run,
+    };
+    capacity::set_physical(draft, property, &change)
 }
 
 /// Wishes that are carried out together: each on what those before it made, or none of them.

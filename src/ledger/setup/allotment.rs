@@ -12,7 +12,8 @@ use crate::decide::allotment::{Agreement, Allotment, Owner};
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
-use crate::setup::check::{self, Faults};
+use crate::setup::check::Faults;
+use crate::setup::check_pools;
 use crate::store::{account, allotment as store, connection, group, property, room_type};
 
 /// Creates or changes an allotment.
@@ -22,7 +23,7 @@ pub(crate) async fn put(
     by: &By,
     put: Put,
 ) -> Result<Result<AllotmentChange, Refusal>, LedgerError> {
-    if let Err(refusal) = check::allotment(&put) {
+    if let Err(refusal) = check_pools::allotment(&put) {
         return Ok(Err(refusal));
     }
     let mut tx = connection::begin(ledger).await?;

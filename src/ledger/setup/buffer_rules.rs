@@ -8,7 +8,8 @@ use crate::decide::buffer_rule::{self as rules_of, BufferRule};
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
-use crate::setup::check::{self, Faults};
+use crate::setup::check::Faults;
+use crate::setup::check_pools;
 use crate::store::rate_change::{self, Touched};
 use crate::store::{account, buffer_rule, connection, property, room_type};
 
@@ -19,7 +20,7 @@ pub(crate) async fn put(
     by: &By,
     rules: &[BufferRule],
 ) -> Result<Result<Vec<BufferRule>, Refusal>, LedgerError> {
-    if let Err(refusal) = check::buffer_rules(rules) {
+    if let Err(refusal) = check_pools::buffer_rules(rules) {
         return Ok(Err(refusal));
     }
     let mut tx = connection::begin(ledger).await?;

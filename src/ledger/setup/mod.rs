@@ -4,6 +4,7 @@ pub(crate) mod account;
 pub(crate) mod allotment;
 pub(crate) mod buffer_rules;
 pub(crate) mod check;
+pub(crate) mod check_pools;
 pub(crate) mod horizon;
 pub(crate) mod pool_rules;
 pub(crate) mod property;

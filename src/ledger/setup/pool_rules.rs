@@ -16,7 +16,8 @@ use crate::decide::pool_rule::{self as rules_of, PoolRule};
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
-use crate::setup::check::{self, Faults};
+use crate::setup::check::Faults;
+use crate::setup::check_pools;
 use crate::store::rate_change::{self, Touched};
 use crate::store::{allotment, connection, night, pool_rule, property, room_type};
 
@@ -27,7 +28,7 @@ pub(crate) async fn put(
     by: &By,
     rules: &[PoolRule],
 ) -> Result<Result<Vec<PoolRule>, Refusal>, LedgerError> {
-    if let Err(refusal) = check::pool_rules(rules) {
+    if let Err(refusal) = check_pools::pool_rules(rules) {
         return Ok(Err(refusal));
     }
     let mut tx = connection::begin(ledger).await?;

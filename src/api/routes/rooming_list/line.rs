@@ -145,7 +145,7 @@ fn line(number: u64, cells: &Cells<'_>) -> Result<Line, String> {
     let (arrival, departure) = (cells.day("arrival")?, cells.day("departure")?);
     let stay = Stay::new(arrival.0, departure.0);
     let stay = stay.ok_or_else(|| "departure: must be after arrival".to_owned())?;
-    let adults = match cells.text("adults", 3)? {
+    let adults = match cells.text("adults", 40)? {
         None => None,
         Some(text) => {
             let adults = text

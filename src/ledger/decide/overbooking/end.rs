@@ -103,16 +103,7 @@ pub fn end(draft: &mut Draft, property: PropertyId, end: &CaseEnd) -> Answer {
     if let Some(cost) = cost_minor {
         approved(&rules.policies.overbooking, &case, end, cost)?;
     }
-    let mut delta: BTreeMap<TypeNight, i32> = BTreeMap::new();
-    let mut sold: BTreeMap<TypeNight, i32> = BTreeMap::new();
-    for (before, after) in moved.values() {
-        for (night, rooms) in difference(&Claim::of(before), &Claim::of(after)) {
-            *delta.entry(night).or_insert(0) += rooms;
-            if before.status != Status::Held {
-                *sold.entry(night).or_insert(0) += rooms;
-            }
-        }
-    }
+    let (delta, sold) = shifts(moved.values());
     fits(draft, property, &delta)?;
     if beyond(draft, property, &case, &BTreeMap::new()).is_empty() {
         let words = "nothing is beyond any more: a cancellation or a change has cured it";
@@ -169,6 +160,22 @@ pub fn end(draft: &mut Draft, property: PropertyId, end: &CaseEnd) -> Answer {
     });
     Ok(told("case_ended", last, nights))
 }
+
+/// By how much the moves change what is taken of nights, and of that what is sold.
+fn shifts<'a>(moved: impl Iterator<Item = &'a (Reservation, Reservation)>) -> (Shift, Shift) {
+    let (mut delta, mut sold) = (Shift::new(), Shift::new());
+    for (before, after) in moved {
+        for (night, rooms) in difference(&Claim::of(before), &Claim::of(after)) {
+            *delta.entry(night).or_insert(0) += rooms;
+            if before.status != Status::Held {
+                *sold.entry(night).or_insert(0) += rooms;
+            }
+        }
+    }
+    (delta, sold)
+}
+
+type Shift = BTreeMap<TypeNight, i32>;
 
 fn seen(draft: &Draft, property: PropertyId, end: &CaseEnd) -> Result<SeenCase, Refusal> {
     let found = draft.seen.cases.get(&(property, end.case)).cloned();
