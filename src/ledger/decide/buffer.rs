@@ -53,7 +53,7 @@ fn pool(draft: &mut Draft<'_>, cell: &Cell<'_>, rules: &[BufferRule]) {
     let rooms = pool_rooms(draft, stock);
     let mut least = rooms;
     for rule in rules.iter().filter(|rule| rule.applies(cell)) {
-        let (left, why) = rule.leaves(cell, stock.free);
+        let (left, why) = rule.leaves(cell, rooms);
         least = least.min(left);
         draft.rooms = least;
         draft.say("buffer_rule", why);
