@@ -116,25 +116,11 @@ pub fn end(draft: &mut Draft, property: PropertyId, end: &CaseEnd) -> Answer {
     if end.rehearses {
         return Ok(told("case_rehearsed", None, Vec::new()));
     }
-    let mut moves = Vec::new();
-    let mut nights = Vec::new();
-    let mut last = None;
-    for (id, (_, after)) in moved {
-        let wished = end.moves.iter().find(|wished| wished.reservation == id);
-        let why = format!("overbooking case {}: {}", case.id, end.ending.as_str());
-        let (after, touched) = match after.status {
-            Status::Cancelled => cancelled(draft, after_as_before(draft, after), Some(&why)),
-            _ => draft.put(after, "modified", Some(why)),
-        };
-        moves.push(EndedMove {
-            reservation: id,
-            number: after.number,
-            room_type: wished.and_then(|wished| wished.to),
-            elsewhere: wished.and_then(|wished| wished.elsewhere.clone()),
-        });
-        nights.extend(touched);
-        last = Some(after);
-    }
+    let Put {
+        moves,
+        nights,
+        last,
+    } = put_down(draft, &case, end, moved);
     for night in &case.nights {
         draft.review((property, case.room_type, *night));
     }
@@ -176,6 +162,41 @@ fn shifts<'a>(moved: impl Iterator<Item = &'a (Reservation, Reservation)>) -> (S
 }
 
 type Shift = BTreeMap<TypeNight, i32>;
+
+/// What was written down of the moves.
+struct Put {
+    moves: Vec<EndedMove>,
+    nights: Vec<(RoomTypeId, StayRange)>,
+    last: Option<Reservation>,
+}
+
+/// Writes the moves down.
+fn put_down(draft: &mut Draft, case: &SeenCase, end: &CaseEnd, moved: Moved) -> Put {
+    let mut moves = Vec::new();
+    let mut nights = Vec::new();
+    let mut last = None;
+    for (id, (_, after)) in moved {
+        let wished = end.moves.iter().find(|wished| wished.reservation == id);
+        let why = format!("overbooking case {}: {}", case.id, end.ending.as_str());
+        let (after, touched) = match after.status {
+            Status::Cancelled => cancelled(draft, after_as_before(draft, after), Some(&why)),
+            _ => draft.put(after, "modified", Some(why)),
+        };
+        moves.push(EndedMove {
+            reservation: id,
+            number: after.number,
+            room_type: wished.and_then(|wished| wished.to),
+            elsewhere: wished.and_then(|wished| wished.elsewhere.clone()),
+        });
+        nights.extend(touched);
+        last = Some(after);
+    }
+    Put {
+        moves,
+        nights,
+        last,
+    }
+}
 
 fn seen(draft: &Draft, property: PropertyId, end: &CaseEnd) -> Result<SeenCase, Refusal> {
     let found = draft.seen.cases.get(&(property, end.case)).cloned();
