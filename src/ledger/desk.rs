@@ -40,6 +40,8 @@ pub(crate) async fn assign(
         match place(&mut tx, assign).await {
             Ok(Ok(())) => {
                 connection::commit(tx).await?;
+                let written = (assign.property, assign.reservation);
+                ledger.memory().forget_reservation(written);
                 return Ok(Ok(()));
             }
             Ok(Err(refusal)) => return Ok(Err(refusal)),

@@ -58,7 +58,14 @@ impl Ledger {
         let pool = connect(|| readers.clone().connect_with(options.clone())).await;
         let pool = pool.map_err(&connecting)?;
         MIGRATOR.run(&pool).await?;
+        let memory = Arc::new(Memory::default());
+        let remembered = Arc::clone(&memory);
         let batches = pool_options()
+            .after_connect(move |_, _| {
+                // The server may be another than the one of the connection before.
+                remembered.clear();
+                Box::pin(async { Ok(()) })
+            })
             .max_connections(settings.batch_connections)
             .acquire_timeout(Duration::from_secs(10))
             .connect_lazy_with(for_batches(options));
@@ -74,7 +81,7 @@ impl Ledger {
             turn_aways: TurnAways::default(),
             contention: Contention::default(),
             numbers: Numbers::default(),
-            memory: Memory::default(),
+            memory,
             batch_max: settings.batch_commands_max,
         });
         let mut workers = JoinSet::new();

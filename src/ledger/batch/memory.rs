@@ -20,6 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
+use keyrack_model::reservation::Status;
 use keyrack_model::stay::StayDate;
 use tokio::time::Instant;
 
@@ -74,6 +75,10 @@ impl Memory {
         }
         for key in &keys.reservations {
             let reservation = rows.reservations.get(key)?.clone();
+            if reservation.hold_dead_at.is_some_and(|at| at <= clock) {
+                // The sweeper and its troubles are about it, and raise no version.
+                return None;
+            }
             for night in nights_of(&reservation) {
                 let lying = rows.night(&night, now)?;
                 sight.seen.nights.insert(night, lying.0);
@@ -91,10 +96,14 @@ impl Memory {
         Some(types_of(reservation))
     }
 
-    /// A read brought the clock; one that took long says too little of it.
+    /// A read brought the clock; one that took long says too little of it. What it saw of
+    /// reservations may be another version than the one that is remembered.
     pub fn read(&self, sight: &Sight, took: Duration) {
+        let mut rows = self.lock();
+        for key in sight.seen.reservations.keys() {
+            rows.reservations.remove(key);
+        }
         if took <= READ_MAX {
-            let mut rows = self.lock();
             rows.rest_is_over(Instant::now());
             rows.clock = Some(Clock {
                 now: sight.seen.now,
@@ -120,10 +129,18 @@ impl Memory {
             };
             rows.put(key, (night, *place));
         }
-        let changed = changes.changed.into_iter().map(|changed| changed.after);
-        for reservation in changes.new.into_iter().chain(changed) {
-            let key = (reservation.property, reservation.id);
-            rows.reservations.insert(key, reservation);
+        use Status::{Cancelled, Completed, Expired};
+        for changed in changes.changed {
+            let after = changed.after;
+            rows.reservations.remove(&(after.property, after.id));
+            // Where a guest may be moved from his room, the call may flag the row beside.
+            if !changed.has_other_rooms && !matches!(after.status, Cancelled | Completed | Expired)
+            {
+                rows.keep(after);
+            }
+        }
+        for new in changes.new {
+            rows.keep(new);
         }
     }
 
@@ -168,10 +185,15 @@ impl Memory {
         rows.forget(properties, &BTreeSet::new());
     }
 
-    /// These were written in another way.
+    /// These were written in another way, and their nights.
     pub fn forget(&self, reservations: &BTreeSet<ReservationKey>) {
         let properties = reservations.iter().map(|key| key.0).collect();
         self.lock().forget(&properties, reservations);
+    }
+
+    /// This one was written in another way, and none of its nights.
+    pub fn forget_reservation(&self, key: ReservationKey) {
+        self.lock().reservations.remove(&key);
     }
 
     /// The server may be another.

@@ -26,15 +26,18 @@ struct Stock {
 }
 
 impl Numbers {
+    /// A batch begins that makes reservations.
+    pub fn begin(&self) {
+        let mut stock = self.lock();
+        let asked_at = stock.asked_at.replace(Instant::now());
+        stock.is_busy = asked_at.is_some_and(|at| at.elapsed() < BUSY_WITHIN);
+    }
+
     /// As many as there are, at most so many.
     pub fn draw(&self, at_most: usize) -> Drawn<'_> {
         let mut stock = self.lock();
         if stock.kept_at.is_some_and(|at| at.elapsed() > STOCK_AGE_MAX) {
             stock.numbers.clear();
-        }
-        if at_most > 0 {
-            let asked_at = stock.asked_at.replace(Instant::now());
-            stock.is_busy = asked_at.is_some_and(|at| at.elapsed() < BUSY_WITHIN);
         }
         let count = at_most.min(stock.numbers.len());
         Drawn(stock.numbers.drain(..count).collect(), self)
@@ -142,13 +145,13 @@ mod tests {
     #[test]
     fn a_few_reservations_draw_ahead_only_where_batches_follow_each_other() {
         let numbers = Numbers::default();
-        drop(numbers.draw(1));
+        numbers.begin();
         let ahead = |made| numbers.ahead_of(made);
         assert_eq!((ahead(1), ahead(DRAWS_AHEAD_FROM)), (0, DRAWS_AHEAD_FROM));
-        drop(numbers.draw(1));
+        numbers.begin();
         assert_eq!(ahead(1), 1);
         numbers.lock().asked_at = Instant::now().checked_sub(BUSY_WITHIN);
-        drop(numbers.draw(1));
+        numbers.begin();
         assert_eq!(ahead(1), 0);
     }
 

@@ -23,6 +23,7 @@ struct Nights {
     nights: Vec<Option<Lying>>,
     misses: u32,
     used_at: Instant,
+    read_at: Option<Instant>,
 }
 
 /// When it was where, by the last read.
@@ -64,6 +65,7 @@ impl Nights {
             nights: Vec::new(),
             misses: 0,
             used_at: now,
+            read_at: None,
         }
     }
 
@@ -118,14 +120,25 @@ impl Rows {
         *nights.place(key.2)?
     }
 
+    /// A reservation, unless it is as large as a group's.
+    pub fn keep(&mut self, reservation: Reservation) {
+        let size = |room: &RoomStay| 1 + room.nightly.len();
+        if reservation.rooms.iter().map(size).sum::<usize>() <= RESERVATION_SIZE_MAX {
+            let key = (reservation.property, reservation.id);
+            self.reservations.insert(key, reservation);
+        }
+    }
+
     /// A type's nights, in order of date.
     pub fn put_ahead(&mut self, of: (PropertyId, RoomTypeId), nights: Vec<(StayDate, Lying)>) {
-        let Some((first, _)) = nights.first() else {
+        let now = Instant::now();
+        let Some((first, _)) = nights.first().filter(|_| !self.doubts.has(of.0, now)) else {
             return;
         };
         let mut ahead = Nights {
             first: *first,
-            ..Nights::unread(Instant::now())
+            read_at: Some(now),
+            ..Nights::unread(now)
         };
         for (night, lying) in nights {
             let at = usize::try_from(days_between(ahead.first, night)).unwrap_or(0);
@@ -158,10 +171,16 @@ impl Rows {
             }
             self.insert(of, Nights::unread(now));
         }
-        let Some(nights) = self.nights(of).filter(|nights| nights.nights.is_empty()) else {
-            // It is read, but not so far ahead.
+        let Some(nights) = self.nights(of) else {
             return false;
         };
+        if nights
+            .read_at
+            .is_some_and(|at| now.saturating_duration_since(at) < REREAD_AFTER)
+        {
+            // It is read, but not so far ahead, or other types are wanting.
+            return false;
+        }
         if now.saturating_duration_since(nights.used_at) > MISSES_WITHIN {
             nights.misses = 0;
         }
@@ -247,6 +266,8 @@ const CLOCK_AGE_MAX: Duration = Duration::from_millis(900);
 const REST: Duration = Duration::from_secs(3);
 /// Reservations that are kept, at most: some kilobyte each.
 const RESERVATIONS_MAX: usize = 20_000;
+/// Rooms and prices of nights of one that is kept, at most.
+const RESERVATION_SIZE_MAX: usize = 64;
 /// Nights that are kept, at most: some sixty bytes each.
 const NIGHTS_MAX: usize = 500_000;
 /// Types that are kept or counted, at most.
@@ -259,6 +280,8 @@ const MISSES_WITHIN: Duration = Duration::from_secs(10);
 const UNUSED: Duration = Duration::from_secs(30);
 /// The first doubt of a property, and one that came again and again.
 const DOUBT_SHORTEST: Duration = Duration::from_millis(500);
-const DOUBT_LONGEST: Duration = Duration::from_secs(60);
+const DOUBT_LONGEST: Duration = Duration::from_secs(5);
+/// Nights that were born since are read ahead as well, after so long.
+const REREAD_AFTER: Duration = Duration::from_secs(10);
 /// How often room is made at most.
 const ROOM_EVERY: Duration = Duration::from_secs(5);

@@ -20,7 +20,7 @@ pub(crate) use super::retry::{RESTED, connect};
 use super::round::Attempt;
 pub(crate) use super::rules::KnownRules;
 use super::run::Tried;
-use crate::command::{Answer, Asked};
+use crate::command::{Answer, Asked, Command};
 use crate::error::LedgerError;
 use crate::moves::Moves;
 use crate::store::{ahead, read};
@@ -36,7 +36,7 @@ pub(crate) struct Workshop {
     pub turn_aways: TurnAways,
     pub contention: Contention,
     pub numbers: Numbers,
-    pub memory: Memory,
+    pub memory: Arc<Memory>,
     pub batch_max: usize,
 }
 
@@ -165,6 +165,10 @@ impl Workshop {
         let mut relook = false;
         let properties = || commands.iter().map(|one| one.property);
         let mut is_locked = self.contention.is_likely(properties());
+        let makes_one = |one: &&Asked| matches!(one.command, Command::Request(_));
+        if commands.iter().any(makes_one) {
+            self.numbers.begin();
+        }
         for _ in 0..ATTEMPTS_MAX {
             let doing = LedgerError::while_doing("connecting");
             let mut kept = line.take(&self.pool).await.map_err(doing)?;

@@ -37,6 +37,8 @@ pub struct Changes {
     pub references: Vec<(PropertyId, AccountId, String, i64, Reference)>,
     /// Nights with the version that was read and their new balance, in order of key.
     pub nights: Vec<(NightKey, i64, NightBalance)>,
+    /// Nights were moved that are in the end as they were read: they are not written.
+    pub has_nights_as_before: bool,
     /// Lines of the ledger.
     pub entries: Vec<Entry>,
     /// Blocks of physical rooms, in order of room.

@@ -65,6 +65,8 @@ impl Draft {
             let turns = self.turn(*key, after.balance.free(), &mut changes.allotments);
             if has_case || turns || after.balance != before.balance {
                 changes.nights.push((*key, before.version, after.balance));
+            } else {
+                changes.has_nights_as_before = true;
             }
         }
         for key in self

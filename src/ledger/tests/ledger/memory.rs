@@ -1,12 +1,16 @@
 //! Batches that rest on rows that the process remembers: right also where these are out of date.
 
-use keyrack_ledger::command::{Asked, By, Command, HoldEnd, Idempotency};
-use keyrack_ledger::decide::refusal::Refusal;
+use keyrack_ledger::command::{
+    Asked, By, Command, Forced, HoldEnd, Idempotency, Modification, NightChange, WishedRoom,
+};
+use keyrack_ledger::decide::refusal::{Force, Refusal};
+use keyrack_ledger::decide::state::Reservation;
 use keyrack_ledger::handle::Ledger;
-use keyrack_model::id::ReservationId;
+use keyrack_ledger::reservations::{self, AutoRoom};
+use keyrack_model::id::{ReservationId, RoomStayId};
 use keyrack_model::reservation::Status;
 
-use crate::hotel::{Hotel, ask, cancel, reservation};
+use crate::hotel::{Hotel, ask, cancel, reservation, stay, wished};
 
 /// A hotel whose first ten nights the ledger remembers, with all rooms free.
 async fn remembered(rooms: i32) -> Hotel {
@@ -172,4 +176,98 @@ async fn a_row_in_another_version_is_said_with_its_property_also_from_the_archiv
     hotel.pass("200 days").await;
     assert_eq!(crate::archive::archive_after(&hotel, 90).await, 1);
     assert_eq!(short().await, expected);
+}
+
+fn modify(of: &Reservation, rooms: Option<Vec<WishedRoom>>, note: Option<&str>) -> Command {
+    Command::Modify(Box::new(Modification {
+        reservation: of.id,
+        version: of.version,
+        rooms,
+        guest: None,
+        note: note.map(str::to_owned),
+        told_channel: false,
+        force: None,
+    }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_who_lost_his_room_stays_flagged_whatever_is_changed_next() {
+    let hotel = remembered(2).await;
+    sqlx::query("insert into room (property_id, room_type_id, code) values ($1, $2, '101')")
+        .bind(hotel.property.0)
+        .bind(hotel.double.0)
+        .execute(&hotel.pool)
+        .await
+        .expect("a room");
+    let (first, next) = (hotel.confirmed(0, 2).await, hotel.confirmed(2, 2).await);
+    for guest in [&first, &next] {
+        let room = AutoRoom::Room("101".to_owned());
+        let (property, id) = (hotel.property, guest.id);
+        let by = By::default();
+        let put = reservations::assign(&hotel.ledger, property, by, id, RoomStayId(1), room, None);
+        put.await.expect("no failure").expect("free");
+    }
+    let longer = WishedRoom {
+        room_stay: Some(RoomStayId(1)),
+        ..wished(hotel.double, stay(0, 3))
+    };
+    let first = Reservation {
+        version: first.version + 1,
+        ..first
+    };
+    let longer = reservation(hotel.ask(modify(&first, Some(vec![longer]), None)).await);
+    let noted = reservation(hotel.ask(modify(&longer, None, Some("late"))).await);
+    assert_eq!(noted.version, longer.version + 1);
+    let flagged = "select count(*) from reservation where flags @> '{needs_room_change}'";
+    assert_eq!(hotel.count(flagged).await, 1);
+    hotel.assert_proven().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_two_commands_of_one_batch_undo_between_them_rests_on_the_truth() {
+    let hotel = remembered(1).await;
+    let second = hotel.second_daemon().await;
+    let held = hotel.held(0, 2).await;
+    // Behind its back a room is sold that is not there.
+    let forced = Command::Request(Box::new({
+        let Command::Request(wish) = hotel.wish(0, 2, None) else {
+            panic!("a wish");
+        };
+        let mut wish = *wish;
+        wish.force = Some(Forced {
+            reason: "the owner's mother".to_owned(),
+            allow: vec![Force::Oversell],
+        });
+        wish
+    }));
+    let theirs = ask(&second, hotel.property, forced).await.unwrap();
+    assert!(theirs.is_ok(), "{theirs:?}");
+    // One batch: they are pushed before a worker takes them.
+    let wish = hotel.wish(0, 2, Some(HoldEnd::Default));
+    let (gone, wished) = tokio::join!(hotel.ask(cancel(held.id)), hotel.ask(wish));
+    assert!(gone.is_ok(), "{gone:?}");
+    assert!(matches!(wished, Err(Refusal::SoldOut(_))), "{wished:?}");
+    assert_eq!(hotel.night(0).await.oversold, 0);
+    hotel.assert_proven().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nights_that_are_cut_behind_its_back_are_not_sold() {
+    let hotel = remembered(2).await;
+    let second = hotel.second_daemon().await;
+    let cut = Command::SetNights {
+        changes: vec![NightChange {
+            room_type: hotel.double,
+            nights: stay(0, 10),
+            out_of_order: Some(2),
+            overbooking_limit: None,
+            reason: None,
+        }],
+        dry_run: false,
+    };
+    let theirs = ask(&second, hotel.property, cut).await.unwrap();
+    assert!(theirs.is_ok(), "{theirs:?}");
+    let ours = hotel.hold(0, 2).await;
+    assert!(matches!(ours, Err(Refusal::SoldOut(_))), "{ours:?}");
+    hotel.assert_proven().await;
 }
