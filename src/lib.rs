@@ -49,9 +49,10 @@
 //!
 //! # Two ideas that carry the house
 //!
-//! **Double entry.** On each night of a room type the rooms lie in pools: free, held, sold, out
-//! of order. An entry moves rooms from one pool to another; it never makes or loses any. That one
-//! line is a check of the schema, an assertion of the code, and what `keyrack verify` replays.
+//! **Double entry.** On each night of a room type the rooms lie in pools: free, allotted, held,
+//! sold, out of order. An entry moves rooms from one pool to another; it never makes or loses any.
+//! That one line is a check of the schema, an assertion of the code, and what `keyrack verify`
+//! replays.
 //!
 //! **The ledger is the outbox.** A booking writes nothing but the truth. What must be told is
 //! derived: the feed reads what the ledger has newly written, behind a cursor, and turns it into
@@ -89,7 +90,8 @@
 //!
 //! **Oversold.** A channel's reservation is a fact and never refused. What the nights do not hold
 //! is drawn on the overdraft, a case is opened in the same transaction, and by marks the night
-//! closes everywhere.
+//! closes everywhere. `distribution::evidence` works out why; `ledger::overbookings` ranks who is
+//! to be moved and the ways out, and a command of the lanes moves the guest and ends the case.
 //!
 //! Two doors lead into the ledger, `record` for a fact and `request` for a wish, and one way leads
 //! out: marks. All walks meet there and nowhere else.
@@ -102,6 +104,7 @@
 //! | When may a room be sold? | `src/ledger/decide/sellable.rs` |
 //! | How is a booking written? | `src/ledger/batch/run.rs` |
 //! | How many rooms are kept back for safety? | `src/ledger/decide/risk.rs` |
+//! | Who is moved when too much is sold? | `src/ledger/decide/overbooking.rs` |
 //! | What must an adapter do? | `src/model/adapter.rs` |
 //! | What does a channel look like? | `adapters/booking_com/mod.rs` |
 //! | How does the daemon start and end? | `src/commands/startup.rs` |

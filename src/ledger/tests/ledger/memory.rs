@@ -90,7 +90,7 @@ async fn the_clock_of_a_hold_is_the_databases_also_where_it_jumps() {
     assert_eq!(between.as_secs() / 60, 60, "{between}");
     // The first is dead by the clock that has jumped.
     let late = hotel.ask(confirm(first.id)).await;
-    assert!(matches!(late, Err(Refusal::HoldExpired { .. })), "{late:?}");
+    assert!(matches!(late, Err(Refusal::HoldExpired)), "{late:?}");
     hotel.assert_proven().await;
 }
 
