@@ -296,8 +296,10 @@ fn may_have_been_applied(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Not where the batch may have been carried out: its halves would be carried out again.
 fn may_be_one_commands_fault(error: &LedgerError) -> bool {
-    !matches!(error, LedgerError::Unavailable(_) | LedgerError::Closing)
+    use LedgerError::{Closing, OutcomeUnknown, Unavailable};
+    !matches!(error, Unavailable(_) | Closing | OutcomeUnknown(_))
 }
 
 fn refuse_all(part: Vec<Pending>, error: LedgerError) {
