@@ -6,7 +6,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use keyrack_model::id::{PropertyId, RoomTypeId};
 use keyrack_model::stay::{StayDate, days_between, plus_days};
-use quick_cache::unsync::Cache;
+use quick_cache::unsync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
 use tokio::time::Instant;
 
 use super::doubt::Doubts;
@@ -50,7 +51,7 @@ impl Default for Rows {
             clock: None,
             types: HashMap::new(),
             counts: (0, 0),
-            reservations: Cache::new(RESERVATIONS_MAX),
+            reservations: latest(RESERVATIONS_MAX),
             doubts: Doubts::lasting(DOUBT_SHORTEST, DOUBT_LONGEST),
             room_made_at: Instant::now(),
         }
@@ -234,6 +235,23 @@ impl Rows {
     }
 }
 
+/// Keeps the latest: a hold is confirmed after minutes, and by default all but a few are dropped
+/// that nobody has asked for twice.
+fn latest(count: usize) -> Cache<ReservationKey, Reservation> {
+    let options = OptionsBuilder::new()
+        .estimated_items_capacity(count)
+        .weight_capacity(u64::try_from(count).unwrap_or(u64::MAX))
+        .hot_allocation(0.1)
+        .build();
+    options.map_or_else(
+        |_| Cache::new(count),
+        |options| {
+            let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+            Cache::with_options(options, UnitWeighter, hasher, lifecycle)
+        },
+    )
+}
+
 /// The plain types of whose nights a reservation takes some.
 pub(super) fn types_of(reservation: &Reservation) -> Vec<RoomTypeId> {
     reservation.rooms.iter().flat_map(parts_of).collect()
@@ -285,3 +303,32 @@ const DOUBT_LONGEST: Duration = Duration::from_secs(5);
 const REREAD_AFTER: Duration = Duration::from_secs(10);
 /// How often room is made at most.
 const ROOM_EVERY: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use keyrack_model::id::ReservationId;
+
+    use super::*;
+
+    #[test]
+    fn the_latest_reservations_are_kept_though_nobody_has_asked_for_them() {
+        let mut kept = latest(1_000);
+        let key = |n: u128| (PropertyId(1), ReservationId(uuid::Uuid::from_u128(n)));
+        for n in 0..5_000 {
+            kept.insert(key(n), reservation());
+        }
+        let found = (4_200..5_000).filter(|n| kept.peek(&key(*n)).is_some());
+        assert!(found.count() > 700, "nearly all of the latest");
+        assert!(kept.len() <= 1_000);
+    }
+
+    fn reservation() -> Reservation {
+        let id = "00000000-0000-0000-0000-000000000001";
+        let json = serde_json::json!({
+            "property": 1, "id": id, "number": 1, "status": "held", "version": 1,
+            "source": "web", "extensions": 0, "created_at": "2030-01-01T00:00:00Z",
+            "updated_at": "2030-01-01T00:00:00Z", "flags": [], "detail": {}, "rooms": [],
+        });
+        serde_json::from_value(json).expect("a reservation")
+    }
+}
