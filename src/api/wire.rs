@@ -155,6 +155,22 @@ pub fn leaves_its_line(letter: char) -> bool {
         || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// The rules of a whole list, each read at its place; what is wrong with any of them is said at
+/// once.
+pub fn rules<T, R>(
+    told: Vec<T>,
+    mut read: impl FnMut(T, usize, &mut Wrongs) -> Option<R>,
+) -> Result<Vec<R>, Problem> {
+    let mut wrongs = Wrongs::default();
+    wrongs.unless(told.len() <= 200, "/rules", "at most 200");
+    let each = told.into_iter().enumerate();
+    let rules = each
+        .filter_map(|(at, rule)| read(rule, at, &mut wrongs))
+        .collect();
+    wrongs.finish()?;
+    Ok(rules)
+}
+
 /// Collects every field that is wrong, so that a caller mends them at once.
 #[derive(Debug, Default)]
 pub struct Wrongs(Vec<FieldError>);
@@ -196,6 +212,21 @@ impl Wrongs {
         let message = "must hold no line breaks, control characters or bidirectional overrides";
         self.unless(is_plain, &*pointer, message);
         self.longest(text, max, pointer);
+    }
+
+    /// The nights of a rule, where it names any: a note where one end stands alone, or they stand
+    /// in no order.
+    pub fn nights(
+        &mut self,
+        from: Option<Day>,
+        to: Option<Day>,
+        pointer: impl Into<String>,
+    ) -> Option<Stay> {
+        let nights = from.zip(to).and_then(|(from, to)| Stay::new(from.0, to.0));
+        let is_ranged = from.is_some() || to.is_some();
+        let message = "from and to stand together, to after from";
+        self.unless(nights.is_some() || !is_ranged, pointer, message);
+        nights
     }
 
     /// The stay, or a note.

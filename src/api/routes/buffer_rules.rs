@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use keyrack_ledger::catalog;
 use keyrack_ledger::decide::buffer_rule::{BufferKind, BufferRule};
-use keyrack_model::stay::{Stay, Weekdays};
+use keyrack_model::stay::Weekdays;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -17,7 +17,7 @@ use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::routes::rates::WeekdayShape;
 use crate::state::ApiState;
-use crate::wire::{Day, Wrongs};
+use crate::wire::{self, Day, Wrongs};
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
@@ -109,7 +109,10 @@ async fn put(
     body: Body<BufferRulesBody>,
 ) -> Result<Json<BufferRulesBody>, Problem> {
     let house = &at.house;
-    let rules = rules(house, body.value.rules).await?;
+    let names = house.read_names().await?;
+    let rules = wire::rules(body.value.rules, |rule, at, wrongs| {
+        rule.rule(&names, at, wrongs)
+    })?;
     let by = at.caller.by();
     match catalog::put_buffer_rules(state.ledger(), house.id, &by, rules).await? {
         Ok(rules) => Ok(Json(shown(house, rules).await?)),
@@ -128,19 +131,6 @@ async fn show(
     Ok(Json(shown(&at.house, rules).await?))
 }
 
-async fn rules(house: &House, told: Vec<BufferRuleBody>) -> Result<Vec<BufferRule>, Problem> {
-    let names = house.read_names().await?;
-    let mut wrongs = Wrongs::default();
-    wrongs.unless(told.len() <= 200, "/rules", "at most 200");
-    let rules = told
-        .into_iter()
-        .enumerate()
-        .filter_map(|(at, rule)| rule.rule(&names, at, &mut wrongs))
-        .collect();
-    wrongs.finish()?;
-    Ok(rules)
-}
-
 impl BufferRuleBody {
     fn rule(self, names: &Names, at: usize, wrongs: &mut Wrongs) -> Option<BufferRule> {
         let at = |name: &str| format!("/rules/{at}{name}");
@@ -152,14 +142,7 @@ impl BufferRuleBody {
             "no such room type",
         );
         wrongs.unless(account != Some(None), at("/account"), "no such account");
-        let nights = match (self.from, self.to) {
-            (None, None) => None,
-            (Some(from), Some(to)) => Stay::new(from.0, to.0),
-            _ => None,
-        };
-        let is_ranged = self.from.is_some() || self.to.is_some();
-        let message = "from and to stand together, to after from";
-        wrongs.unless(nights.is_some() || !is_ranged, at("/to"), message);
+        let nights = wrongs.nights(self.from, self.to, at("/to"));
         let days = |told: Option<i32>| told.is_none_or(|days| (0..=2_000).contains(&days));
         wrongs.unless(days(self.lead_days_min), at("/lead_days_min"), "0 to 2,000");
         wrongs.unless(days(self.lead_days_max), at("/lead_days_max"), "0 to 2,000");

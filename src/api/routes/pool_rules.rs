@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use keyrack_ledger::catalog;
 use keyrack_ledger::decide::pool_rule::{PoolRule, Scarcity};
-use keyrack_model::stay::{StayRange, Weekdays};
+use keyrack_model::stay::Weekdays;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -18,7 +18,7 @@ use crate::routes::accounts::mappings::PoolBody;
 use crate::routes::properties::PropertyPath;
 use crate::routes::rates::WeekdayShape;
 use crate::state::ApiState;
-use crate::wire::{Day, Wrongs};
+use crate::wire::{self, Day, Wrongs};
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
@@ -82,7 +82,10 @@ async fn put(
     body: Body<PoolRulesBody>,
 ) -> Result<Json<PoolRulesBody>, Problem> {
     let house = &at.house;
-    let rules = rules(house, body.value.rules).await?;
+    let names = house.read_names().await?;
+    let rules = wire::rules(body.value.rules, |rule, at, wrongs| {
+        rule.rule(&names, at, wrongs)
+    })?;
     let by = at.caller.by();
     match catalog::put_pool_rules(state.ledger(), house.id, &by, &rules).await? {
         Ok(rules) => Ok(Json(shown(house, rules).await?)),
@@ -108,19 +111,6 @@ async fn show(
     Ok(Json(shown(&at.house, rules).await?))
 }
 
-async fn rules(house: &House, told: Vec<PoolRuleBody>) -> Result<Vec<PoolRule>, Problem> {
-    let names = house.read_names().await?;
-    let mut wrongs = Wrongs::default();
-    wrongs.unless(told.len() <= 200, "/rules", "at most 200");
-    let rules = told
-        .into_iter()
-        .enumerate()
-        .filter_map(|(at, rule)| rule.rule(&names, at, &mut wrongs))
-        .collect();
-    wrongs.finish()?;
-    Ok(rules)
-}
-
 impl PoolRuleBody {
     fn rule(self, names: &Names, at: usize, wrongs: &mut Wrongs) -> Option<PoolRule> {
         let at = |name: &str| format!("/rules/{at}{name}");
@@ -129,11 +119,7 @@ impl PoolRuleBody {
         let room_type = self.room_type.map(|code| names.room_types.id(&code));
         let is_known = room_type != Some(None);
         wrongs.unless(is_known, at("/room_type"), "no such room type");
-        let is_ranged = self.from.is_some() || self.to.is_some();
-        let nights = self.from.zip(self.to);
-        let nights = nights.and_then(|(from, to)| StayRange::new(from.0, to.0));
-        let message = "from and to stand together, to after from";
-        wrongs.unless(nights.is_some() || !is_ranged, at("/to"), message);
+        let nights = wrongs.nights(self.from, self.to, at("/to"));
         let scarcity = self.when_free.zip(self.until_free);
         let is_paired = self.when_free.is_some() == self.until_free.is_some();
         let message = "when_free and until_free stand together";
