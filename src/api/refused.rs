@@ -228,17 +228,15 @@ fn told(refusal: &Refusal) -> (Kind, String) {
         Refusal::Restriction { why, .. } => (Kind::Restriction, why.clone()),
         Refusal::AllotmentExhausted(_) => (
             Kind::AllotmentExhausted,
-            "the allotment has too few rooms left on these nights; force.allow may name allotment"
+            "the allotment has too few rooms left on these nights: book without it, have more \
+             agreed, or force it (force.allow: allotment)"
                 .to_owned(),
         ),
-        Refusal::NeedsApproval {
-            cost_minor,
-            above_minor,
-        } => (
+        Refusal::NeedsApproval { cost, above } => (
             Kind::NeedsApproval,
             format!(
-                "it costs {cost_minor} minor units and more than {above_minor} takes a manager: \
-                 ask one to approve it, or to do it"
+                "it costs {cost}, and what costs more than {above} takes a manager: ask one to \
+                 approve it, or to do it"
             ),
         ),
         Refusal::SoldOut(_) => (
@@ -261,10 +259,13 @@ fn spelled(force: Force) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use keyrack_model::money::{Currency, Money};
+
     use super::*;
 
     #[test]
     fn a_refusal_keeps_its_code() {
+        let euro = Currency::from_code("EUR").expect("a currency");
         let refusals = [
             Refusal::NotFound("room type".into()),
             Refusal::invalid("/rooms", "none"),
@@ -288,8 +289,8 @@ mod tests {
             Refusal::AllotmentExhausted(vec![]),
             Refusal::SoldOut(vec![]),
             Refusal::NeedsApproval {
-                cost_minor: 2,
-                above_minor: 1,
+                cost: Money::new(2, euro),
+                above: Money::new(1, euro),
             },
         ];
         for refusal in refusals {

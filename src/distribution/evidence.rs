@@ -6,10 +6,13 @@ mod cause;
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
+use keyrack_ledger::decide::state::Reservation;
+use keyrack_ledger::overbookings::advice::Ground;
+use keyrack_ledger::overbookings::case::{self, Case};
 use keyrack_ledger::{catalog, inventory, overbookings, reservations, tail};
 use keyrack_model::channel::Account;
 use keyrack_model::id::{AccountId, CaseId, PropertyId};
-use keyrack_model::stay::StayDate;
+use keyrack_model::stay::{StayDate, plus_days};
 use serde_json::{Value, json};
 
 use crate::error::DistributionError;
@@ -70,13 +73,24 @@ async fn gather(distribution: &Distribution, due: &EvidenceDue) -> Result<(), Di
         nights,
     };
     let found = cause(&facts);
-    let text = json!({
+    let case = case::load(&inner.ledger, due.property, due.case).await?;
+    let reason = match (&case, facts.sold) {
+        (Some(case), Sold::Nothing | Sold::ByStaff) => reason(distribution, due, case).await?,
+        _ => None,
+    };
+    let most = case.iter().flat_map(|case| &case.nights);
+    let mut text = json!({
         "told": told(&accounts, &tellings),
         "booked_at": booked_at.map(|at| at.to_string()),
         "received_at": reservation.as_ref().map(|sold| sold.created_at.to_string()),
         "sold_by": seller.and_then(|id| code(&accounts, id)),
         "opened_at": due.opened_at.to_string(),
+        "rooms": most.map(|night| night.1).max(),
+        "codes": reservation.as_ref().map(unmapped_codes).unwrap_or_default(),
     });
+    if let Some(reason) = reason {
+        text["reason"] = json!(reason);
+    }
     let ledger = &inner.ledger;
     overbookings::add_evidence(ledger, due.property, due.case, text, found).await?;
     let again = (due.attempt == 0).then_some(AGAIN_SECONDS);
@@ -84,6 +98,39 @@ async fn gather(distribution: &Distribution, due: &EvidenceDue) -> Result<(), Di
         tell_staff(distribution, due).await?;
     }
     evidence::gathered(&inner.pool, due, again).await
+}
+
+/// What was said of the command that oversold the nights, by whoever gave it.
+async fn reason(
+    distribution: &Distribution,
+    due: &EvidenceDue,
+    case: &Case,
+) -> Result<Option<String>, DistributionError> {
+    let ledger = &distribution.inner.ledger;
+    let night = due.nights.arrival();
+    let entries = inventory::entries(ledger, due.property, due.room_type, night).await?;
+    let mut lines = entries.into_iter().filter(|line| {
+        let is_ours = case.evidence["command_id"] == line.command_id.to_string();
+        // A line that tells of the case itself names its id.
+        is_ours && !line.kind.starts_with("overbooking_")
+    });
+    let reason = lines.find_map(|line| line.reason);
+    Ok(reason.map(|reason| match reason.strip_prefix("forced: ") {
+        Some(reason) => reason.to_owned(),
+        None => reason,
+    }))
+}
+
+/// The channel's codes of rooms that no mapping knew when it told them.
+fn unmapped_codes(reservation: &Reservation) -> Vec<String> {
+    let booked = reservation
+        .present_rooms()
+        .filter_map(|room| room.booked.as_ref());
+    let unmapped = booked.filter(|booked| booked.room_type.is_none());
+    let mut codes: Vec<String> = unmapped.map(|booked| booked.room_code.clone()).collect();
+    codes.sort();
+    codes.dedup();
+    codes
 }
 
 /// Night by night: what the seller was told, what waited, what failed.
@@ -160,14 +207,38 @@ fn code(accounts: &[Account], id: AccountId) -> Option<&str> {
     found.map(|account| account.code.as_str())
 }
 
+/// The mail says what the case says, but for words that people have typed: they may name a guest.
 async fn tell_staff(
     distribution: &Distribution,
     due: &EvidenceDue,
 ) -> Result<(), DistributionError> {
+    let ledger = &distribution.inner.ledger;
+    let ground = Ground::of(ledger, due.property).await?;
+    let case = case::load(ledger, due.property, due.case).await?;
+    let (Some(ground), Some(mut case)) = (ground, case) else {
+        return Ok(());
+    };
+    if let Some(evidence) = case.evidence.as_object_mut() {
+        evidence.remove("reason");
+    }
+    let last = plus_days(due.nights.departure(), -1);
+    let nights = match due.nights.arrival() {
+        night if night == last => format!("on {night}"),
+        first => format!("from {first} to {last}"),
+    };
+    let until = match ground.deadline(&case) {
+        Some(until) => until
+            .to_zoned(ground.zone.clone())
+            .strftime("%Y-%m-%d %H:%M")
+            .to_string(),
+        None => "the arrival".to_owned(),
+    };
     let text = format!(
-        "More rooms are sold than there are on {}: overbooking case {} is open. Look at it and \
-         decide who is moved, before the arrival.",
-        due.nights, due.case
+        "More rooms of the type {} are sold than there are {nights}: overbooking case {} is open. \
+         Why: {}. Look at it, and decide before {until} who is moved.",
+        case.room_type,
+        due.case,
+        ground.cause_in_words(&case)
     );
     let about = About {
         property: Some(due.property),

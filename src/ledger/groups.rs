@@ -127,5 +127,23 @@ pub async fn sheet(
     })
 }
 
+/// Who ever drew from the rooms of a group.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn guests(
+    ledger: &Ledger,
+    property: PropertyId,
+    group: GroupId,
+) -> Result<Vec<Folio>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let drew = store::reservations(&mut conn, property, group, GUESTS_MAX).await?;
+    let drew: Vec<_> = drew.into_iter().map(|id| id.0).collect();
+    folio::by_ids(&mut conn, property, &drew).await
+}
+
+/// No hotel has so many rooms.
+const GUESTS_MAX: u32 = 10_000;
 /// A page of people.
 const RESERVATIONS_MAX: u32 = 500;

@@ -193,6 +193,11 @@ impl Channel {
         faults.draw(endpoint, rng)
     }
 
+    /// Whether a message at `endpoint` still waits to be dealt with.
+    pub(crate) fn holds(&self, endpoint: &str) -> bool {
+        self.state().faults.hold(endpoint)
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }

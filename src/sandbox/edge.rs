@@ -96,6 +96,9 @@ pub(crate) async fn hear(
 ) -> Response<Body> {
     let struck = channel.strike(endpoint);
     line.wait(struck.latency_ms).await;
+    while channel.holds(endpoint) && !line.closing.is_cancelled() {
+        line.wait(HELD_LOOK_MS).await;
+    }
     let heard = match struck.instead {
         Some(Instead::Hang { ms }) => {
             note(channel, endpoint, &struck, &Heard::default());
@@ -149,6 +152,9 @@ pub(crate) fn respond(answer: Answer) -> Response<Body> {
     }
     response
 }
+
+/// What is held is looked at again so soon.
+const HELD_LOOK_MS: u32 = 5;
 
 /// The connection a message came on: it can be cut, so that no byte of the answer arrives.
 #[derive(Clone)]

@@ -30,6 +30,9 @@ pub struct Faults {
     /// Says nothing for `hang_ms` and then drops the connection; does nothing.
     pub hang: Chance,
     pub hang_ms: u32,
+    /// Deals with no message as long as this is set: they wait, and are dealt with once it is
+    /// lifted. How a channel takes what it is told so late as a story needs it.
+    pub held: bool,
     /// Only at endpoints whose name contains one of these; everywhere if empty.
     pub only: Vec<String>,
 }
@@ -110,12 +113,7 @@ pub(crate) enum Instead {
 impl Faults {
     /// Draws what strikes a message at `endpoint`.
     pub(crate) fn draw(&mut self, endpoint: &str, rng: &mut impl Rng) -> Struck {
-        if !self.only.is_empty()
-            && !self
-                .only
-                .iter()
-                .any(|part| endpoint.contains(part.as_str()))
-        {
+        if !self.strike_at(endpoint) {
             return Struck::default();
         }
         let delivers = endpoint.starts_with("GET ") || endpoint.contains("OTA_Read");
@@ -130,6 +128,16 @@ impl Faults {
             reorder: reaches && delivers && self.reorder.draw(rng),
             partial: reaches && !delivers && self.partial.draw(rng),
         }
+    }
+
+    /// Whether a message at `endpoint` still waits.
+    pub(crate) fn hold(&self, endpoint: &str) -> bool {
+        self.held && self.strike_at(endpoint)
+    }
+
+    fn strike_at(&self, endpoint: &str) -> bool {
+        let names = |part: &String| endpoint.contains(part.as_str());
+        self.only.is_empty() || self.only.iter().any(names)
     }
 
     fn instead(&mut self, rng: &mut impl Rng) -> Option<Instead> {
@@ -185,6 +193,18 @@ mod tests {
         assert_eq!(draw("OTA_HotelAvailNotif"), Some(Instead::ServerError));
         assert_eq!(draw("OTA_HotelAvailNotif"), Some(Instead::ServerError));
         assert_eq!(draw("OTA_HotelAvailNotif"), None);
+    }
+
+    #[test]
+    fn only_what_it_names_is_held() {
+        let faults = Faults {
+            held: true,
+            only: vec!["Avail".to_owned()],
+            ..Faults::default()
+        };
+        assert!(faults.hold("OTA_HotelAvailNotif"));
+        assert!(!faults.hold("GET OTA_HotelResNotif"));
+        assert!(!Faults::default().hold("OTA_HotelAvailNotif"));
     }
 
     #[test]

@@ -2,7 +2,10 @@
 //! over HTTP.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use futures_util::future::join_all;
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff_sqlx::ToSqlx as _;
@@ -35,11 +38,16 @@ pub struct TestApp {
     key: String,
     today: Date,
     stop: CancellationToken,
-    running: JoinHandle<anyhow::Result<()>>,
+    running: Mutex<Vec<Running>>,
+    config: Config,
     seal: Seal,
+    // Where the story looks, and turns the clock.
+    behind: PgPool,
     // Last: dropped when nobody is connected any more.
     database: TestDatabase,
 }
+
+type Running = JoinHandle<anyhow::Result<()>>;
 
 /// An answer, read whole.
 pub struct Said {
@@ -85,11 +93,7 @@ impl TestApp {
         config.listen = ([127, 0, 0, 1], 0).into();
         change(&mut config);
         let seal = Seal::new(&Seal::fresh_key()).expect("a fresh key is a key");
-        let at = Database::at(database.options());
-        let metrics = Box::new(String::new);
-        let application = Application::build(&config, at, seal.clone(), metrics)
-            .await
-            .expect("the daemon is built");
+        let application = built(&config, &database, &seal).await;
         let (url, ledger) = (application.url(), application.ledger().clone());
         let (_, key) = keys::create(&ledger, Role::Admin, None, "story")
             .await
@@ -103,11 +107,68 @@ impl TestApp {
             distribution: application.distribution().clone(),
             client: reqwest::Client::new(),
             key,
-            running: tokio::spawn(application.run_until_stopped(stop.clone())),
+            running: Mutex::new(vec![tokio::spawn(
+                application.run_until_stopped(stop.clone()),
+            )]),
             stop,
+            config,
+            behind: PgPool::connect_lazy_with(database.options()),
             database,
             seal,
         }
+    }
+
+    /// Stops the daemon, and those beside it; time goes on.
+    pub async fn fall_asleep(&self) {
+        self.stop.cancel();
+        let running = std::mem::take(&mut *self.running());
+        for daemon in running {
+            let ended = daemon.await.expect("the daemon does not panic");
+            ended.expect("the daemon ends well");
+        }
+    }
+
+    /// Starts so many daemons at once, on other ports; the first of them is the story's.
+    pub async fn wake(&mut self, daemons: usize) {
+        self.stop = CancellationToken::new();
+        let each = (0..daemons).map(|_| built(&self.config, &self.database, &self.seal));
+        let applications = join_all(each).await;
+        if let Some(first) = applications.first() {
+            self.url = first.url();
+            self.ledger = first.ledger().clone();
+            self.distribution = first.distribution().clone();
+        }
+        for application in applications {
+            let running = tokio::spawn(application.run_until_stopped(self.stop.clone()));
+            self.running().push(running);
+        }
+    }
+
+    /// Time passes at the hotel.
+    pub async fn pass(&self, interval: &str) {
+        sqlx::query("update clock_shift set shift = shift + $1::text::interval")
+            .bind(interval)
+            .execute(&self.behind)
+            .await
+            .expect("time passes");
+    }
+
+    /// It is this instant at the hotel, and time goes on from there.
+    pub async fn set_clock(&self, instant: Timestamp) {
+        sqlx::query("update clock_shift set shift = $1::text::timestamptz - clock_timestamp()")
+            .bind(instant.to_string())
+            .execute(&self.behind)
+            .await
+            .expect("the clock moves");
+    }
+
+    /// What time it is at the hotel.
+    pub async fn now(&self) -> Timestamp {
+        let now: jiff_sqlx::Timestamp = sqlx::query_scalar("select ledger_now()")
+            .fetch_one(&self.behind)
+            .await
+            .expect("the hotel's clock");
+        now.to_jiff()
     }
 
     /// A night of the stories, a month from now: `night(0)` is the first.
@@ -126,17 +187,18 @@ impl TestApp {
         })
     }
 
+    /// A second daemon on the same database: its address, and its engine to turn the crank of.
+    pub async fn twin(&self) -> (String, Distribution) {
+        let application = built(&self.config, &self.database, &self.seal).await;
+        let twin = (application.url(), application.distribution().clone());
+        let running = tokio::spawn(application.run_until_stopped(self.stop.clone()));
+        self.running().push(running);
+        twin
+    }
+
     /// A second daemon on the same database, and a caller of it.
     pub async fn second_daemon(&self, property: &str) -> Client {
-        let mut config = Config::compiled_in().expect("the manual is a configuration");
-        config.listen = ([127, 0, 0, 1], 0).into();
-        let at = Database::at(self.database.options());
-        let seal = self.seal.clone();
-        let application = Application::build(&config, at, seal, Box::new(String::new))
-            .await
-            .expect("the second daemon is built");
-        let url = application.url();
-        tokio::spawn(application.run_until_stopped(self.stop.clone()));
+        let (url, _) = self.twin().await;
         Client::new(url, self.key.clone(), property).expect("a client")
     }
 
@@ -154,10 +216,15 @@ impl TestApp {
 
     /// A request with the story's admin key; changes carry an `Idempotency-Key` of their own.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.request_at(&self.url, method, path)
+    }
+
+    /// The same of another daemon.
+    pub fn request_at(&self, url: &str, method: Method, path: &str) -> RequestBuilder {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let request = self
             .client
-            .request(method.clone(), format!("{}{path}", self.url))
+            .request(method.clone(), format!("{url}{path}"))
             .bearer_auth(&self.key);
         if method != Method::POST {
             return request;
@@ -241,10 +308,20 @@ impl TestApp {
         .await
         .expect("a proof");
         assert_eq!(verified.differences, [], "the ledger proves its sums");
-        self.stop.cancel();
-        let ended = self.running.await.expect("the daemon does not panic");
-        ended.expect("the daemon ends well");
+        self.fall_asleep().await;
+        self.behind.close().await;
     }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, Vec<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn built(config: &Config, database: &TestDatabase, seal: &Seal) -> Application {
+    let (at, seal) = (Database::at(database.options()), seal.clone());
+    Application::build(config, at, seal, Box::new(String::new))
+        .await
+        .expect("the daemon is built")
 }
 
 /// Sends and reads the whole answer.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 use keyrack_model::stay::plus_days;
-use keyrack_sandbox::{Channel, Room, Sandbox, Settings};
+use keyrack_sandbox::{Channel, Room, Sandbox, Secret, Settings, Sold, Wish};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -13,6 +13,8 @@ use crate::app::{TestApp, said};
 
 /// A listing of the story's hotel at a fake channel.
 pub struct Listing {
+    /// Code of the hotel here.
+    pub property: &'static str,
     /// Code of account and connection.
     pub account: &'static str,
     /// The other side of the wire.
@@ -42,12 +44,14 @@ impl Stage {
         let (booking_com, alpinebits) = (sandbox.booking_com(), sandbox.alpinebits());
         let stage = Self {
             booking: Listing {
+                property: "linde",
                 account: "booking",
                 channel: (*booking_com).clone(),
                 hotel: "7200",
                 room: "102",
             },
             portal: Listing {
+                property: "linde",
                 account: "portal",
                 channel: (*alpinebits).clone(),
                 hotel: "LINDE",
@@ -56,26 +60,14 @@ impl Stage {
             sandbox,
         };
         app.hotel("linde", rooms).await;
-        let plan = json!({"name": "Flexible", "meal_plan": "breakfast"});
-        app.put("/v1/properties/linde/rate-plans/flex", plan)
-            .await
-            .expect(201);
-        let rates = json!({"values": [{
-            "room_type": "double", "rate_plan": "flex", "from": app.night(-30),
-            "to": app.night(120), "rate": {"amount": "130.00", "currency": "EUR"},
-        }]});
-        app.post("/v1/properties/linde/rates", rates)
-            .await
-            .expect(200);
-        let (user, secret) = booking_com.credentials();
+        priced(app, "linde", app.night(-30), app.night(120)).await;
+        let login = login(booking_com.credentials());
         let url = stage.sandbox.url();
-        let login = json!({"user": user, "secret": secret.reveal()});
         stage
             .booking
             .connect(app, &url, login, rooms, Some("901"))
             .await;
-        let (user, secret) = alpinebits.credentials();
-        let login = json!({"user": user, "secret": secret.reveal()});
+        let login = self::login(alpinebits.credentials());
         stage
             .portal
             .connect(app, &format!("{url}/alpinebits"), login, rooms, None)
@@ -87,8 +79,28 @@ impl Stage {
     }
 }
 
+/// A plan and a price for the double rooms of a hotel.
+pub async fn priced(app: &TestApp, property: &str, from: Date, to: Date) {
+    let plan = json!({"name": "Flexible", "meal_plan": "breakfast"});
+    let path = format!("/v1/properties/{property}");
+    app.put(&format!("{path}/rate-plans/flex"), plan)
+        .await
+        .expect(201);
+    let rates = json!({"values": [{
+        "room_type": "double", "rate_plan": "flex", "from": from, "to": to,
+        "rate": {"amount": "130.00", "currency": "EUR"},
+    }]});
+    app.post(&format!("{path}/rates"), rates).await.expect(200);
+}
+
+/// A channel's login as a connection takes it.
+pub fn login((user, secret): (String, Secret)) -> Value {
+    json!({"user": user, "secret": secret.reveal()})
+}
+
 impl Listing {
-    async fn connect(
+    /// Lists the hotel's double rooms there, and goes live.
+    pub async fn connect(
         &self,
         app: &TestApp,
         endpoint: &str,
@@ -106,10 +118,10 @@ impl Listing {
                          "requests_per_minute": 6000},
         });
         let account = self.account;
-        app.put(&format!("/v1/connections/{account}"), connection)
-            .await
-            .expect(201);
-        let path = format!("/v1/properties/linde/accounts/{account}");
+        let login = format!("/v1/connections/{account}");
+        let put = app.put(&login, connection).await;
+        assert!(put.status < 300, "a login, for one hotel or many");
+        let path = self.path();
         let body = json!({"connection": account, "hotel_code": self.hotel, "settings": {}});
         app.put(&path, body).await.expect(201);
         let mut mappings = vec![json!({
@@ -130,6 +142,18 @@ impl Listing {
         live.expect(200);
     }
 
+    /// The account's path.
+    pub fn path(&self) -> String {
+        format!("/v1/properties/{}/accounts/{}", self.property, self.account)
+    }
+
+    /// A guest books a double room there for the nights `from..to` of [`TestApp::night`].
+    pub fn sells(&self, app: &TestApp, from: i32, to: i32) -> Option<Sold> {
+        let (from, to) = (app.night(from), app.night(to));
+        let wish = Wish::one(self.hotel, self.room, from, to);
+        self.channel.sell(&wish)
+    }
+
     /// Rooms that guests see there on a night.
     pub fn shown(&self, night: Date) -> u32 {
         let shown = self.channel.shown(self.hotel, self.room, night);
@@ -141,7 +165,7 @@ impl Listing {
         let what = format!("{} shows {rooms} on {night}", self.account);
         let seen = until(|| async { (self.shown(night) == rooms).then_some(()) }).await;
         if seen.is_none() {
-            let path = format!("/v1/properties/linde/accounts/{}", self.account);
+            let path = self.path();
             let account = said(app.request(Method::GET, &path)).await.body;
             let told = format!("{path}/told?from={night}&to={}", plus_days(night, 1));
             let told = app.get(&told).await.body;

@@ -1,14 +1,15 @@
 //! A group's rooming list: one reservation a line, drawn from the group's blocks.
 
+mod known;
 mod line;
+mod taker;
+mod view;
 
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use keyrack_ledger::allotments::{self, AllotmentRow};
-use keyrack_ledger::command::{Asked, By, Command, Wish, WishedRoom};
+use keyrack_ledger::command::{Wish, WishedRoom};
 use keyrack_ledger::decide::allotment::Owner;
-use keyrack_ledger::decide::refusal::Refusal;
-use keyrack_ledger::reservations;
 use keyrack_model::id::ReservationId;
 use keyrack_model::reservation::{Guest, GuestName, Source};
 use serde::{Deserialize, Serialize};
@@ -20,13 +21,14 @@ use uuid::Uuid;
 use crate::auth::{At, Books};
 use crate::extract::{Ask, Segments, read};
 use crate::names::Names;
-use crate::problem::{FieldError, Problem, Problems};
-use crate::refused::{in_words, refused_without_nights};
+use crate::problem::{Problem, Problems};
 use crate::routes::groups::{GroupPath, found};
 use crate::routes::properties::PropertyPath;
 use crate::state::ApiState;
 
 use self::line::Line;
+use self::taker::{Taker, Wished};
+use self::view::{RoomingLineView, RoomingListView};
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
@@ -67,40 +69,11 @@ impl FromRequest<ApiState> for Text {
     }
 }
 
-/// What became of a list.
-#[derive(Debug, Serialize, ToSchema)]
-struct RoomingListView {
-    /// Lines that became reservations.
-    made: usize,
-    /// Lines that did not.
-    refused: usize,
-    /// Every line, in order.
-    lines: Vec<RoomingLineView>,
-}
-
-/// What became of a line.
-#[derive(Debug, Serialize, ToSchema)]
-struct RoomingLineView {
-    /// Its number in the file, from 1; the columns are line 1.
-    line: u64,
-    /// Its reservation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    reservation: Option<Uuid>,
-    /// Its short number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    number: Option<String>,
-    /// Why there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    why: Option<String>,
-}
-
 /// Takes a group's rooming list in: CSV in UTF-8 with the columns `guest_name`, `arrival`,
 /// `departure`, and where they are wanted `room_type`, `allotment`, `adults`, `email`, `note`. Each
-/// line becomes a confirmed reservation of one room, drawn from the group's block of its type. At
-/// most 300 lines.
+/// line becomes a confirmed reservation of one room, drawn from the group's block of its type. A
+/// guest who has one of the group for these nights is left as he is, so that a list may be sent
+/// again as a whole. At most 300 lines.
 #[utoipa::path(post, path = "/v1/properties/{property}/groups/{group}/rooming-list", tag = "pools",
     params(PropertyPath, GroupPath, TakeAsk),
     request_body(content = String, content_type = "text/csv"),
@@ -127,110 +100,23 @@ async fn take(
             Ok((number, wish))
         })
         .collect();
-    let by = at.caller.by();
-    let outcomes = match mode {
-        Mode::AllOrNothing => all(&state, house.id, &by, lines).await?,
-        Mode::GoodOnes => good_ones(&state, house.id, &by, lines).await?,
+    let taker = Taker {
+        state: &state,
+        property: house.id,
+        group: group.id,
+        by: at.caller.by(),
     };
-    let made = outcomes.iter().filter(|one| one.why.is_none()).count();
+    let lines = match mode {
+        Mode::AllOrNothing => taker.all(lines).await?,
+        Mode::GoodOnes => taker.good_ones(lines).await?,
+    };
+    let count = |is: fn(&RoomingLineView) -> bool| lines.iter().filter(|line| is(line)).count();
     Ok(Json(RoomingListView {
-        made,
-        refused: outcomes.len() - made,
-        lines: outcomes,
+        made: count(|line| line.why.is_none() && !line.already),
+        already: count(|line| line.why.is_none() && line.already),
+        refused: count(|line| line.why.is_some()),
+        lines,
     }))
-}
-
-/// A line with its number: a wish, or what is wrong with it.
-type Wished = Result<(u64, Wish), (u64, String)>;
-
-/// All of them in one piece, or a problem that names each line that is in the way.
-async fn all(
-    state: &ApiState,
-    property: keyrack_model::id::PropertyId,
-    by: &By,
-    lines: Vec<Wished>,
-) -> Result<Vec<RoomingLineView>, Problem> {
-    let wrong: Vec<FieldError> = lines
-        .iter()
-        .filter_map(|line| line.as_ref().err())
-        .map(|(number, why)| at_line(*number, why.clone()))
-        .collect();
-    if !wrong.is_empty() {
-        return Err(Problem::invalid_fields(wrong));
-    }
-    let (numbers, wishes): (Vec<u64>, Vec<Wish>) = lines.into_iter().flatten().unzip();
-    let ids: Vec<ReservationId> = wishes.iter().map(|wish| wish.reservation).collect();
-    let asked = Asked::new(property, by.clone().into(), Command::RequestAll(wishes));
-    if let Err(refusal) = state.ledger().ask(asked).await? {
-        let errors = match &refusal {
-            Refusal::Several(all) => all
-                .iter()
-                .map(|(index, why)| at_line(numbers[*index], in_words(why)))
-                .collect(),
-            _ => Vec::new(),
-        };
-        return Err(Problem {
-            errors,
-            ..refused_without_nights(refusal)
-        });
-    }
-    let mut views = Vec::new();
-    for (line, id) in numbers.into_iter().zip(ids) {
-        let folio = reservations::load(state.ledger(), property, id).await?;
-        let number = folio.map(|folio| folio.reservation.number.to_string());
-        views.push(RoomingLineView {
-            line,
-            reservation: Some(id.0),
-            number,
-            why: None,
-        });
-    }
-    Ok(views)
-}
-
-fn at_line(number: u64, message: String) -> FieldError {
-    FieldError {
-        pointer: format!("/line/{number}"),
-        message,
-    }
-}
-
-/// Each for itself.
-async fn good_ones(
-    state: &ApiState,
-    property: keyrack_model::id::PropertyId,
-    by: &By,
-    lines: Vec<Wished>,
-) -> Result<Vec<RoomingLineView>, Problem> {
-    let mut views = Vec::new();
-    for line in lines {
-        let not_made = |line, why| RoomingLineView {
-            line,
-            reservation: None,
-            number: None,
-            why: Some(why),
-        };
-        let (line, wish) = match line {
-            Ok(line) => line,
-            Err((number, why)) => {
-                views.push(not_made(number, why));
-                continue;
-            }
-        };
-        let id = wish.reservation;
-        let command = Command::Request(Box::new(wish));
-        let asked = Asked::new(property, by.clone().into(), command);
-        views.push(match state.ledger().ask(asked).await? {
-            Ok(receipt) => RoomingLineView {
-                line,
-                reservation: Some(id.0),
-                number: receipt.reservation.map(|made| made.number.to_string()),
-                why: None,
-            },
-            Err(refusal) => not_made(line, in_words(&refusal)),
-        });
-    }
-    Ok(views)
 }
 
 /// The wish of a line: a room of the group's block.

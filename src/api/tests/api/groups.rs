@@ -119,6 +119,34 @@ async fn of_a_rooming_list_the_good_lines_are_taken_and_each_other_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_is_sent_again_books_nobody_twice() {
+    let app = with_block().await;
+    let list = |to: &str| {
+        format!("guest_name,arrival,departure\nAda,2030-06-10,{to}\nBob,2030-06-10,2030-06-13\n")
+    };
+    let first = take(&app, "good_ones", &list("2030-06-12")).await.json();
+    let counts = |taken: &Value| ["made", "already", "refused"].map(|name| taken[name].clone());
+    assert_eq!(counts(&first), [2, 0, 0], "{first}");
+    let again = take(&app, "good_ones", &list("2030-06-12")).await.json();
+    assert_eq!(counts(&again), [0, 2, 0], "{again}");
+    assert_eq!(again["lines"][0]["number"], first["lines"][0]["number"]);
+    assert_eq!(again["lines"][0]["already"], true);
+    let all = take(&app, "all_or_nothing", &list("2030-06-12")).await;
+    assert_eq!(counts(&all.json()), [0, 2, 0], "{}", all.text());
+    // Another stay is a change of the reservation, and none beside it.
+    let other = take(&app, "good_ones", &list("2030-06-13")).await.json();
+    assert_eq!(counts(&other), [0, 1, 1], "{other}");
+    let why = other["lines"][0]["why"].as_str().unwrap_or_default();
+    assert!(
+        why.contains("2030-06-10..2030-06-12: change that one"),
+        "{why}"
+    );
+    let nothing = take(&app, "all_or_nothing", &list("2030-06-13")).await;
+    assert_eq!(nothing.pointer(), "/line/2");
+    assert_eq!(left(&app).await, [0, 0, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn washing_gives_rooms_back_early_and_the_cut_off_the_rest() {
     let app = with_block().await;
     assert_eq!(app.free("SGL", "2030-06-10").await, 3);

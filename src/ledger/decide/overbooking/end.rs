@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use keyrack_model::id::{CaseId, PropertyId, ReservationId, RoomStayId, RoomTypeId};
+use keyrack_model::money::Money;
 use keyrack_model::overbooking::Ending;
 use keyrack_model::reservation::{Source, Status};
 use keyrack_model::stay::{StayDate, StayRange};
 
-use super::policy::{OverbookingPolicy, lead_days, nights_ahead};
+use super::policy::{lead_days, nights_ahead};
 use super::sheet::{Ended, EndedMove, SeenCase};
 use crate::command::{Answer, Receipt};
 use crate::decide::draft::Draft;
@@ -101,7 +102,7 @@ pub fn end(draft: &mut Draft, property: PropertyId, end: &CaseEnd) -> Answer {
     let moved = moved(draft, property, &rules, end)?;
     let cost_minor = cost(draft, &rules, end, &moved);
     if let Some(cost) = cost_minor {
-        approved(&rules.policies.overbooking, &case, end, cost)?;
+        approved(&rules, &case, end, cost)?;
     }
     let (delta, sold) = shifts(moved.values());
     fits(draft, property, &delta)?;
@@ -367,19 +368,15 @@ fn cost(draft: &Draft, rules: &Rules, end: &CaseEnd, moved: &Moved) -> Option<i6
     Some(sum)
 }
 
-fn approved(
-    policy: &OverbookingPolicy,
-    case: &SeenCase,
-    end: &CaseEnd,
-    cost: i64,
-) -> Result<(), Refusal> {
+fn approved(rules: &Rules, case: &SeenCase, end: &CaseEnd, cost: i64) -> Result<(), Refusal> {
+    let policy = &rules.policies.overbooking;
     let is_approved = end.may_approve || case.approved_minor.is_some_and(|up_to| cost <= up_to);
     if is_approved || !policy.needs_approval(cost) {
         return Ok(());
     }
     Err(Refusal::NeedsApproval {
-        cost_minor: cost,
-        above_minor: policy.approval_above_minor.unwrap_or(0),
+        cost: Money::new(cost, rules.currency),
+        above: Money::new(policy.approval_above_minor.unwrap_or(0), rules.currency),
     })
 }
 

@@ -18,6 +18,14 @@ pub struct Evidence {
     pub sold_by: Option<String>,
     /// Who did it, where it was done here.
     pub actor: Option<String>,
+    /// What was said of it then, in the words of whoever did it.
+    pub reason: Option<String>,
+    /// Rooms beyond what can be slept in, on the night with the most of them.
+    pub rooms: Option<i32>,
+    /// Codes of the channel that no mapping knew.
+    pub codes: Vec<String>,
+    /// When the case was opened.
+    pub opened_at: Option<Timestamp>,
 }
 
 /// Something that an account was told of a night.
@@ -62,7 +70,9 @@ pub fn cause_in_words(cause: &str, evidence: &Evidence, zone: &TimeZone) -> Stri
         )
     });
     let close = close.unwrap_or_else(|| "no close of the night was sent before".to_owned());
-    let who = evidence.actor.as_deref().unwrap_or("somebody");
+    let who = evidence.actor.as_deref().map_or("somebody", person);
+    let reason = evidence.reason.as_deref().map(|why| format!(" ({why})"));
+    let reason = reason.unwrap_or_default();
     match cause {
         "sold_before_close_could_arrive" => format!(
             "{seller} sold the room at {booked}, before our close could arrive: {close}. We heard \
@@ -76,12 +86,31 @@ pub fn cause_in_words(cause: &str, evidence: &Evidence, zone: &TimeZone) -> Stri
             "{seller} sold the room at {booked} although it had taken our close: {close}. We heard \
              of it at {heard}. Ask {seller} why it sells what is closed, and who pays"
         ),
-        "unmapped" => format!(
-            "{seller} sold a room under a code that no mapping knew at {booked}; we heard of it at \
-             {heard}, and nothing had closed it. Map the code"
-        ),
-        "staff_forced" => format!("{who} booked beyond what there is, by force, at {booked}"),
-        "capacity_cut" => format!("{who} took rooms away that were sold already"),
+        "unmapped" => {
+            let code = match evidence.codes.as_slice() {
+                [] => "a code".to_owned(),
+                codes => format!("the code {}", codes.join(", ")),
+            };
+            format!(
+                "{seller} sold a room under {code}, which no mapping knew, at {booked}; we heard \
+                 of it at {heard}, and nothing had closed it. Map the code"
+            )
+        }
+        "staff_forced" => {
+            format!("{who} booked beyond what there is, by force, at {booked}{reason}")
+        }
+        "capacity_cut" => {
+            let opened = at(evidence.opened_at);
+            match evidence.rooms {
+                None | Some(1) => format!(
+                    "{who} took 1 room out of sale at {opened}{reason}: it was sold already"
+                ),
+                Some(rooms) => format!(
+                    "{who} took {rooms} rooms out of sale at {opened}{reason}: they were sold \
+                     already"
+                ),
+            }
+        }
         "meant" => "it was meant: within the overbooking limit, and fewer have cancelled than \
                     was expected"
             .to_owned(),
@@ -93,6 +122,14 @@ pub fn cause_in_words(cause: &str, evidence: &Evidence, zone: &TimeZone) -> Stri
             None => "why is still being looked into".to_owned(),
         },
     }
+}
+
+/// Whoever acts, as people call him: `key:1 (Anna)` is Anna.
+fn person(actor: &str) -> &str {
+    let named = actor
+        .split_once(" (")
+        .and_then(|(_, name)| name.strip_suffix(')'));
+    named.unwrap_or(actor)
 }
 
 /// The last thing that told the seller that nothing is left.
@@ -128,6 +165,8 @@ mod tests {
             received_at: at("2030-02-20T12:00:09Z"),
             sold_by: Some("portal".to_owned()),
             actor: Some("key:1 (Anna)".to_owned()),
+            opened_at: at("2030-02-20T12:00:10Z"),
+            ..Evidence::default()
         };
         let rome = TimeZone::get("Europe/Rome").expect("a zone");
         let words = cause_in_words("sold_before_close_could_arrive", &evidence, &rome);
@@ -139,8 +178,50 @@ mod tests {
         ] {
             assert!(words.contains(part), "{part:?} in {words:?}");
         }
-        let forced = cause_in_words("staff_forced", &evidence, &rome);
-        assert!(forced.contains("key:1 (Anna)"), "{forced}");
+    }
+
+    #[test]
+    fn what_was_done_here_names_who_did_it_what_and_why() {
+        let evidence = Evidence {
+            booked_at: at("2030-02-20T12:00:00Z"),
+            received_at: at("2030-02-20T12:00:09Z"),
+            opened_at: at("2030-02-20T12:00:10Z"),
+            sold_by: Some("portal".to_owned()),
+            actor: Some("key:1 (Anna)".to_owned()),
+            reason: Some("a burst pipe".to_owned()),
+            rooms: Some(2),
+            codes: vec!["DLX".to_owned()],
+            ..Evidence::default()
+        };
+        let rome = TimeZone::get("Europe/Rome").expect("a zone");
+        for (cause, words) in [
+            (
+                "staff_forced",
+                "Anna booked beyond what there is, by force, at 2030-02-20 13:00:00 (a burst \
+                 pipe)",
+            ),
+            (
+                "capacity_cut",
+                "Anna took 2 rooms out of sale at 2030-02-20 13:00:10 (a burst pipe): they were \
+                 sold already",
+            ),
+            (
+                "unmapped",
+                "portal sold a room under the code DLX, which no mapping knew, at 2030-02-20 \
+                 13:00:00; we heard of it at 2030-02-20 13:00:09, and nothing had closed it. Map \
+                 the code",
+            ),
+        ] {
+            assert_eq!(cause_in_words(cause, &evidence, &rome), words);
+        }
+        let bare = Evidence {
+            actor: Some("key:1".to_owned()),
+            ..Evidence::default()
+        };
+        let words = cause_in_words("capacity_cut", &bare, &rome);
+        let meant =
+            "key:1 took 1 room out of sale at a time that is not known: it was sold already";
+        assert_eq!(words, meant);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use keyrack_ledger::command::{Asked, By, Command};
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::overbookings::{self, Work, advice};
+use keyrack_model::money::{Currency, Money};
 use keyrack_model::overbooking::Ending;
 use keyrack_model::reservation::{RevisionKind, Status};
 use keyrack_model::stay::plus_days;
@@ -202,11 +203,13 @@ async fn a_walk_cancels_here_and_costs_what_the_table_says() {
     assert_eq!(full.end(end.clone()).await, Err(Refusal::NeedsToldChannel));
     end.told_channel = true;
     let refused = full.end(end.clone()).await;
+    let euro = Currency::from_code("EUR").expect("a currency");
+    let euros = |minor| Money::new(minor, euro);
     assert_eq!(
         refused,
         Err(Refusal::NeedsApproval {
-            cost_minor: 14_000,
-            above_minor: 13_999
+            cost: euros(14_000),
+            above: euros(13_999),
         })
     );
     let boss = By {
