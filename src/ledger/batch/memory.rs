@@ -14,7 +14,7 @@
 //! from their own writing. Both are bounded, and all is forgotten when a connection breaks or
 //! nothing was asked for a moment: the server may be another, or have been set back.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,7 +30,7 @@ use crate::decide::changes::Changes;
 use crate::decide::draft::{Night, ReservationKey, Seen};
 use crate::store::ahead::Lying;
 use crate::store::apply_row::Place;
-use crate::store::read::{Keys, Sight};
+use crate::store::read::{Keys, Places, Sight};
 
 /// What is remembered.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Memory {
                 now: clock,
                 ..Seen::default()
             },
-            places: HashMap::with_capacity(keys.nights.len()),
+            places: Places::with_capacity_and_hasher(keys.nights.len(), Default::default()),
             versions: Vec::new(),
             with_dead_holds: Default::default(),
             wall,

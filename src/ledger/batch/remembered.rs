@@ -1,6 +1,6 @@
 //! The rows that are remembered, and how they find room.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::doubt::Doubts;
 use crate::decide::draft::{NightKey, ReservationKey};
 use crate::decide::state::{Reservation, RoomStay};
+use crate::id_map::IdMap;
 use crate::store::ahead::Lying;
 
 /// A type's nights that are remembered, or how often they were wanting.
@@ -37,7 +38,7 @@ pub(super) struct Clock {
 /// What is remembered.
 pub(super) struct Rows {
     pub clock: Option<Clock>,
-    types: HashMap<PropertyId, HashMap<RoomTypeId, Nights>>,
+    types: IdMap<PropertyId, IdMap<RoomTypeId, Nights>>,
     /// Nights and types in `types`.
     counts: (usize, usize),
     pub reservations: Cache<ReservationKey, Reservation>,
@@ -49,7 +50,7 @@ impl Default for Rows {
     fn default() -> Self {
         Self {
             clock: None,
-            types: HashMap::new(),
+            types: IdMap::default(),
             counts: (0, 0),
             reservations: latest(RESERVATIONS_MAX),
             doubts: Doubts::lasting(DOUBT_SHORTEST, DOUBT_LONGEST),
@@ -205,7 +206,7 @@ impl Rows {
             types.retain(|_, one| is_used(one));
             !types.is_empty()
         });
-        let all = || self.types.values().flat_map(HashMap::values);
+        let all = || self.types.values().flat_map(IdMap::values);
         self.counts = (all().map(|one| one.nights.len()).sum(), all().count());
     }
 
@@ -216,7 +217,7 @@ impl Rows {
         reservations: &BTreeSet<ReservationKey>,
     ) {
         for id in properties {
-            for one in self.types.remove(id).iter().flat_map(HashMap::values) {
+            for one in self.types.remove(id).iter().flat_map(IdMap::values) {
                 self.counts.0 -= one.nights.len();
                 self.counts.1 -= 1;
             }

@@ -20,12 +20,16 @@ async fn remembered(rooms: i32) -> Hotel {
         let held = hotel.held(0, 10).await;
         hotel.ask(cancel(held.id)).await.expect("cancelled");
     }
-    let before = hotel.ledger.remembered_batches();
-    let held = hotel.held(0, 2).await;
-    hotel.ask(cancel(held.id)).await.expect("cancelled");
-    let rested = hotel.ledger.remembered_batches() - before;
-    assert_eq!(rested, 2, "the hold and its cancel");
-    hotel
+    // A machine that is busy elsewhere makes what is remembered old: then it is read once more.
+    for _ in 0..10 {
+        let before = hotel.ledger.remembered_batches();
+        let held = hotel.held(0, 2).await;
+        hotel.ask(cancel(held.id)).await.expect("cancelled");
+        if hotel.ledger.remembered_batches() - before == 2 {
+            return hotel;
+        }
+    }
+    panic!("no hold and its cancel ever rested on what is remembered");
 }
 
 fn confirm(reservation: ReservationId) -> Command {
