@@ -5,6 +5,6 @@
 -- reservations of that property for each: it is no way to one without its number.
 
 alter table reservation drop constraint reservation_number_is_unique;
-alter table reservation add constraint reservation_number_is_unique unique (number, property_id);
+alter table reservation add constraint reservation_number_is_unique unique (number);
 alter table archived_reservation drop constraint archived_reservation_number_is_unique;
-alter table archived_reservation add constraint archived_reservation_number_is_unique unique (number, property_id);
+alter table archived_reservation add constraint archived_reservation_number_is_unique unique (number);

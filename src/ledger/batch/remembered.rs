@@ -28,6 +28,13 @@ struct Nights {
     read_at: Option<Instant>,
 }
 
+/// A reservation as it was written last.
+pub(super) struct Kept {
+    pub reservation: Reservation,
+    /// In this version no physical room is assigned to it: whoever assigns one raises the version.
+    pub is_unassigned: bool,
+}
+
 /// When it was where, by the last read.
 pub(super) struct Clock {
     pub now: Timestamp,
@@ -41,7 +48,7 @@ pub(super) struct Rows {
     types: IdMap<PropertyId, IdMap<RoomTypeId, Nights>>,
     /// Nights and types in `types`.
     counts: (usize, usize),
-    pub reservations: Cache<ReservationKey, Reservation>,
+    pub reservations: Cache<ReservationKey, Kept>,
     pub doubts: Doubts,
     room_made_at: Instant,
 }
@@ -123,11 +130,15 @@ impl Rows {
     }
 
     /// A reservation, unless it is as large as a group's.
-    pub fn keep(&mut self, reservation: Reservation) {
+    pub fn keep(&mut self, reservation: Reservation, is_unassigned: bool) {
         let size = |room: &RoomStay| 1 + room.nightly.len();
         if reservation.rooms.iter().map(size).sum::<usize>() <= RESERVATION_SIZE_MAX {
             let key = (reservation.property, reservation.id);
-            self.reservations.insert(key, reservation);
+            let kept = Kept {
+                reservation,
+                is_unassigned,
+            };
+            self.reservations.insert(key, kept);
         }
     }
 
@@ -238,7 +249,7 @@ impl Rows {
 
 /// Keeps the latest: a hold is confirmed after minutes, and by default all but a few are dropped
 /// that nobody has asked for twice.
-fn latest(count: usize) -> Cache<ReservationKey, Reservation> {
+fn latest(count: usize) -> Cache<ReservationKey, Kept> {
     let options = OptionsBuilder::new()
         .estimated_items_capacity(count)
         .weight_capacity(u64::try_from(count).unwrap_or(u64::MAX))
@@ -316,7 +327,15 @@ mod tests {
         let mut kept = latest(1_000);
         let key = |n: u128| (PropertyId(1), ReservationId(uuid::Uuid::from_u128(n)));
         for n in 0..5_000 {
-            kept.insert(key(n), reservation());
+            let reservation = reservation();
+            let is_unassigned = true;
+            kept.insert(
+                key(n),
+                Kept {
+                    reservation,
+                    is_unassigned,
+                },
+            );
         }
         let found = (4_200..5_000).filter(|n| kept.peek(&key(*n)).is_some());
         assert!(found.count() > 700, "nearly all of the latest");
