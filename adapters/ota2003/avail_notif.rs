@@ -143,7 +143,7 @@ pub(crate) fn write_control(
 
 /// What such a message says, span by span; a limit always speaks of the room. Errors are
 /// sentences that name the element by its number.
-pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
+pub(crate) fn read(root: Element<'_>, end: EndRule) -> Result<AriPush, String> {
     read_list(
         root,
         ["AvailStatusMessages", "AvailStatusMessage"],
@@ -153,9 +153,9 @@ pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
 
 /// Reads a list of elements that tell spans of one hotel: all of it, or why not.
 pub(crate) fn read_list(
-    root: &Element,
+    root: Element<'_>,
     [list, item]: [&str; 2],
-    each: impl Fn(&Element, &mut Spans) -> Result<(), String>,
+    each: impl Fn(Element<'_>, &mut Spans) -> Result<(), String>,
 ) -> Result<AriPush, String> {
     let outer = root
         .child(list)
@@ -174,7 +174,7 @@ pub(crate) fn read_list(
     })
 }
 
-fn read_status(message: &Element, end: EndRule, spans: &mut Spans) -> Result<(), String> {
+fn read_status(message: Element<'_>, end: EndRule, spans: &mut Spans) -> Result<(), String> {
     let control = message
         .child("StatusApplicationControl")
         .ok_or("StatusApplicationControl is missing")?;

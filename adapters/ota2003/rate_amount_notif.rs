@@ -68,7 +68,7 @@ fn write_amounts(w: &mut Writer, amounts: &[(Option<u8>, Money)]) {
 
 /// What such a message says, span by span; errors as in
 /// [`avail_notif::read`](super::avail_notif::read).
-pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
+pub(crate) fn read(root: Element<'_>, end: EndRule) -> Result<AriPush, String> {
     read_list(
         root,
         ["RateAmountMessages", "RateAmountMessage"],
@@ -76,7 +76,7 @@ pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
     )
 }
 
-fn read_amounts(message: &Element, end: EndRule, spans: &mut Spans) -> Result<(), String> {
+fn read_amounts(message: Element<'_>, end: EndRule, spans: &mut Spans) -> Result<(), String> {
     let control = message
         .child("StatusApplicationControl")
         .ok_or("StatusApplicationControl is missing")?;
@@ -87,7 +87,7 @@ fn read_amounts(message: &Element, end: EndRule, spans: &mut Spans) -> Result<()
     let rate = control
         .attribute("RatePlanCode")
         .ok_or("RatePlanCode is missing")?;
-    for base in message.every(&["Rates", "Rate", "BaseByGuestAmts", "BaseByGuestAmt"]) {
+    for base in message.every(["Rates", "Rate", "BaseByGuestAmts", "BaseByGuestAmt"]) {
         let money = amount(base).ok_or("BaseByGuestAmt needs an amount and its currency")?;
         let values = &mut spans.of(nights, room, Some(rate)).values;
         match base.attribute("NumberOfGuests").map(str::parse) {
