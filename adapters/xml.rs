@@ -11,7 +11,7 @@ use quick_xml::reader::Reader;
 mod decode;
 mod element;
 mod fault;
-pub(crate) mod figures;
+mod figures;
 mod tree;
 pub(crate) mod write;
 

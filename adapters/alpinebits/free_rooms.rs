@@ -12,13 +12,15 @@ use super::wire::{
 };
 use crate::ota2003::message::{EndRule, NAMESPACE};
 use crate::xml::Element;
-use crate::xml::figures::Figures;
 use crate::xml::write::Writer;
 
 /// Both ends of a FreeRooms period are nights.
 const END: EndRule = EndRule::IsNight;
 /// What a closing season speaks of: every room of the hotel.
 pub(super) const ALL_ROOMS: &str = "*";
+
+/// Bytes of an element, as a rule.
+const COUNT_LENGTH: usize = 170;
 
 /// Equal rooms over a range of nights.
 pub(super) struct Count<'a> {
@@ -31,32 +33,36 @@ pub(super) struct Count<'a> {
 /// empties the hotel.
 pub(super) fn write(hotel: &str, is_complete: bool, counts: &[Count<'_>]) -> Vec<u8> {
     let attributes = [("xmlns", NAMESPACE), ("Version", "4")];
-    Writer::message("OTA_HotelInvCountNotifRQ", &attributes, |w| {
+    let length = (counts.len() + 4) * COUNT_LENGTH;
+    Writer::long_message(length, "OTA_HotelInvCountNotifRQ", &attributes, |w| {
         if is_complete {
             let id = [("Type", "16"), ("ID", "1"), ("Instance", "CompleteSet")];
             w.empty("UniqueID", &id);
         }
         w.element("Inventories", &[("HotelCode", hotel)], |w| {
             for count in counts {
-                let (start, end) = END.write(count.nights);
-                let control = [
-                    ("Start", start.as_str()),
-                    ("End", end.as_str()),
-                    ("InvTypeCode", count.room),
-                ];
-                let rooms = Figures::number(count.rooms);
-                w.element("Inventory", &[], |w| {
-                    w.empty("StatusApplicationControl", &control);
-                    w.element("InvCounts", &[], |w| {
-                        w.empty("InvCount", &[("CountType", "2"), ("Count", rooms.as_str())]);
-                    });
-                });
+                w.tag("Inventory").holding(|w| write_count(w, count));
             }
             if counts.is_empty() {
                 w.empty("Inventory", &[]);
             }
         });
     })
+}
+
+fn write_count(w: &mut Writer, count: &Count<'_>) {
+    let (start, end) = END.write(count.nights);
+    w.tag("StatusApplicationControl")
+        .day("Start", start)
+        .day("End", end)
+        .text("InvTypeCode", count.room)
+        .empty();
+    w.tag("InvCounts").holding(|w| {
+        w.tag("InvCount")
+            .word("CountType", "2")
+            .number("Count", count.rooms)
+            .empty();
+    });
 }
 
 /// An element Inventory that passed on its own.

@@ -247,7 +247,10 @@ fn period(span: Element<'_>) -> Result<(StayDate, StayDate), String> {
 
 /// What a quote wishes: a period, or a number of nights within a window of arrivals, which is
 /// kept as a remark.
-fn wished(span: Element<'_>, remarks: &mut Remarks) -> Result<Option<(StayDate, StayDate)>, String> {
+fn wished(
+    span: Element<'_>,
+    remarks: &mut Remarks,
+) -> Result<Option<(StayDate, StayDate)>, String> {
     if span.attribute("Start").is_some() || span.attribute("End").is_some() {
         return period(span).map(Some);
     }

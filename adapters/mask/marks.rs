@@ -12,7 +12,15 @@ const NOTHING: u8 = b'"';
 /// byte before, the byte, and the byte behind; comparisons alone, or it is slow.
 #[inline]
 pub(super) fn marks(bytes: &[u8], from: usize, is: impl Fn(u8, u8, u8) -> bool) -> u64 {
-    let window = window(bytes, from);
+    let padded;
+    let before = from.checked_sub(1);
+    let window: &[u8; WINDOW] = match before.and_then(|at| bytes.get(at..)?.first_chunk()) {
+        Some(window) => window,
+        None => {
+            padded = at_an_edge(bytes, from);
+            &padded
+        }
+    };
     let mut hits = [0_u8; BLOCK];
     let before = &window[..BLOCK];
     let here = &window[1..BLOCK + 1];
@@ -21,20 +29,18 @@ pub(super) fn marks(bytes: &[u8], from: usize, is: impl Fn(u8, u8, u8) -> bool) 
         *hit = u8::from(is(before[place], here[place], behind[place]));
     }
     let (eights, _) = hits.as_chunks::<8>();
-    let bits = eights.iter().rev().map(|eight| {
-        // Moves the lowest bit of each byte into the highest byte, in order.
-        u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56
-    });
-    bits.fold(0, |marks, eight| marks << 8 | eight)
+    let eights = eights.iter().map(|eight| u64::from_le_bytes(*eight));
+    if eights.clone().fold(0, |any, eight| any | eight) == 0 {
+        return 0;
+    }
+    // Moves the lowest bit of each byte into the highest byte, in order.
+    let bits = eights.map(|eight| eight.wrapping_mul(0x0102_0408_1020_4080) >> 56);
+    bits.rev().fold(0, |marks, eight| marks << 8 | eight)
 }
 
 /// Where the first byte from a place on stands for which `is` holds.
 #[inline]
-pub(super) fn next(
-    bytes: &[u8],
-    from: usize,
-    is: impl Fn(u8, u8, u8) -> bool,
-) -> Option<usize> {
+pub(super) fn next(bytes: &[u8], from: usize, is: impl Fn(u8, u8, u8) -> bool) -> Option<usize> {
     let blocks = (from..bytes.len()).step_by(BLOCK);
     blocks
         .map(|block| (block, marks(bytes, block, &is)))
@@ -47,20 +53,17 @@ pub(super) fn lowest(marks: u64) -> usize {
     usize::try_from(marks.trailing_zeros()).unwrap_or(BLOCK)
 }
 
-#[inline]
-fn window(bytes: &[u8], from: usize) -> [u8; WINDOW] {
-    let before = from.checked_sub(1);
-    let inside = before.and_then(|before| bytes.get(before..)?.first_chunk());
-    inside.copied().unwrap_or_else(|| {
-        let mut window = [NOTHING; WINDOW];
-        for (slot, byte) in window.iter_mut().enumerate() {
-            let place = (from + slot).checked_sub(1);
-            if let Some(there) = place.and_then(|place| bytes.get(place)) {
-                *byte = *there;
-            }
+/// The bytes of a window of which a part lies outside.
+#[cold]
+fn at_an_edge(bytes: &[u8], from: usize) -> [u8; WINDOW] {
+    let mut window = [NOTHING; WINDOW];
+    for (slot, byte) in window.iter_mut().enumerate() {
+        let place = (from + slot).checked_sub(1);
+        if let Some(there) = place.and_then(|place| bytes.get(place)) {
+            *byte = *there;
         }
-        window
-    })
+    }
+    window
 }
 
 #[cfg(test)]

@@ -103,10 +103,7 @@ impl List {
 
     /// Whether it is the name that stands from a place on.
     fn has_at(&self, bytes: &[u8], from: usize) -> bool {
-        let [first, second, ..] = bytes[from..] else {
-            return false;
-        };
-        self.begins.has(first, second) && {
+        self.begins_at(&bytes[from..]) && {
             let rest = bytes[from..].iter().take(NAME_BYTES_MAX + 1);
             let length = rest.take_while(|byte| is_name(**byte)).count();
             self.has(&bytes[from..from + length])
@@ -114,8 +111,15 @@ impl List {
     }
 
     fn has(&self, name: &[u8]) -> bool {
-        let mut names = self.names.iter();
-        names.any(|known| known.as_bytes().eq_ignore_ascii_case(name))
+        let mut names = self.names.iter().filter(|known| known.len() == name.len());
+        self.begins_at(name) && names.any(|known| known.as_bytes().eq_ignore_ascii_case(name))
+    }
+
+    fn begins_at(&self, bytes: &[u8]) -> bool {
+        match *bytes {
+            [first, second, ..] => self.begins.has(first, second),
+            _ => false,
+        }
     }
 }
 

@@ -13,22 +13,9 @@ const SEPARATORS_MAX: usize = 3;
 /// Nanoseconds: more digits are no fraction of a second.
 const FRACTION_MAX: usize = 9;
 
-/// Bytes that a digit may begin with, as it is written.
-static DIGIT_STARTS: [bool; 256] = {
-    let mut marked = [false; 256];
-    let mut byte = 0_u8;
-    loop {
-        marked[byte as usize] = byte.is_ascii_digit() || matches!(byte, b'&' | b'\\');
-        if byte == u8::MAX {
-            break marked;
-        }
-        byte += 1;
-    }
-};
-
 /// Whether a digit may begin with this byte.
 pub(super) fn may_begin(byte: u8) -> bool {
-    DIGIT_STARTS[usize::from(byte)]
+    byte.is_ascii_digit() | (byte == b'&') | (byte == b'\\')
 }
 
 /// A digit as it is written: plain, or by number in XML or JSON.
@@ -119,18 +106,16 @@ pub(super) fn sweep(bytes: &mut [u8], kept: &[Range<usize>]) {
 fn long_run(bytes: &[u8], from: usize, stop: usize) -> Option<usize> {
     let mut at = from;
     while at < stop {
-        let begins = marks(bytes, at, |_, byte, _| {
-            byte.is_ascii_digit() | (byte == b'&') | (byte == b'\\')
-        });
-        if begins != 0 {
-            let rows = marks(bytes, at, |_, byte, _| may_belong(byte));
-            let rows = rows & rows >> 1;
-            let rows = rows & rows >> 2;
-            let rows = rows & rows >> 4;
-            // Twelve of them.
-            let rows = rows & rows >> 4;
-            if begins & rows != 0 {
-                return Some(at + lowest(begins & rows)).filter(|place| *place < stop);
+        let rows = marks(bytes, at, |_, byte, _| may_belong(byte));
+        let rows = rows & rows >> 1;
+        let rows = rows & rows >> 2;
+        let rows = rows & rows >> 4;
+        // Twelve of them.
+        let rows = rows & rows >> 4;
+        if rows != 0 {
+            let begins = rows & marks(bytes, at, |_, byte, _| may_begin(byte));
+            if begins != 0 {
+                return Some(at + lowest(begins)).filter(|place| *place < stop);
             }
         }
         // Of the last bytes the row was not seen to its end.

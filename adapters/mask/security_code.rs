@@ -129,6 +129,11 @@ fn behind_word(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     if at > 0 && matches!(bytes[at - 1], b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') {
         return None;
     }
+    // The third letter tells nearly all other words apart.
+    let third = bytes.get(at + 2).map(u8::to_ascii_lowercase);
+    if !matches!(third, Some(b'2' | b'c' | b'r' | b'u' | b'v' | 0xc3)) {
+        return None;
+    }
     let lengths = CODE_WORDS
         .iter()
         .filter_map(|word| word_here(bytes, at, word));
@@ -200,6 +205,10 @@ mod tests {
         for word in CODE_WORDS {
             for word in [word.as_bytes(), word.to_uppercase().as_bytes()] {
                 assert!(may_begin(b' ', word[0], word[1]), "{word:?}");
+                assert!(
+                    behind_word(&[word, b" 123"].concat(), 0).is_some(),
+                    "{word:?}"
+                );
             }
         }
     }

@@ -8,7 +8,6 @@ use keyrack_model::stay::{Stay, StayDate, StayRange};
 
 use crate::fault::kept;
 use crate::xml::Element;
-use crate::xml::figures::Figures;
 
 /// The namespace of every release.
 pub(crate) const NAMESPACE: &str = "http://www.opentravel.org/OTA/2003/05";
@@ -31,14 +30,13 @@ pub(crate) enum EndRule {
 }
 
 impl EndRule {
-    /// Start and end as they are written.
-    pub(crate) fn write(self, nights: StayRange) -> (Figures, Figures) {
+    /// The days that are written as start and end.
+    pub(crate) fn write(self, nights: StayRange) -> (StayDate, StayDate) {
         let end = match self {
             // The departure lies after the arrival, so that there is a day before it.
             Self::IsNight => nights.departure().yesterday(),
         };
-        let end = end.unwrap_or(nights.arrival());
-        (Figures::day(nights.arrival()), Figures::day(end))
+        (nights.arrival(), end.unwrap_or(nights.arrival()))
     }
 
     /// The nights between a written start and end.
@@ -174,8 +172,7 @@ impl Notice {
 
 /// Reads success, warnings and errors below an outermost element.
 pub(crate) fn answer(root: Element<'_>) -> Answer {
-    let notices =
-        |path: [&str; 2]| -> Vec<Notice> { root.every(path).map(Notice::read).collect() };
+    let notices = |path: [&str; 2]| -> Vec<Notice> { root.every(path).map(Notice::read).collect() };
     Answer {
         success: root.child("Success").is_some(),
         errors: notices(["Errors", "Error"]),
@@ -193,7 +190,6 @@ pub(crate) fn reasons(notices: &[Notice]) -> String {
 mod tests {
     use super::*;
     use crate::xml;
-
 
     #[test]
     fn amounts_come_as_integers_with_places_or_as_decimals() {

@@ -36,7 +36,6 @@ pub(super) fn range((from, to): (u32, u32)) -> Range<usize> {
 }
 
 /// All elements of a message, the outermost first, with their attributes.
-#[derive(Default)]
 pub(super) struct Nodes<'t> {
     pub(super) list: Vec<Node<'t>>,
     pub(super) attributes: Vec<Attribute<'t>>,

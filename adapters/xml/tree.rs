@@ -22,6 +22,9 @@ pub(super) const ATTRIBUTES_IN_ALL_MAX: usize = 1_000_000;
 const NAME_BYTES_MAX: usize = 128;
 pub(super) const VALUE_BYTES_MAX: usize = 64 * 1024;
 pub(super) const TEXT_BYTES_MAX: usize = 1024 * 1024;
+/// In a usual message, closing tags and white space counted in.
+const BYTES_PER_ELEMENT: usize = 80;
+const BYTES_PER_ATTRIBUTE: usize = 40;
 const COMMENTS_MAX: usize = 8;
 const COMMENT_BYTES_MAX: usize = 512;
 
@@ -44,7 +47,10 @@ impl<'t> Tree<'t> {
     pub(super) fn of(text: &'t str) -> Self {
         Self {
             text,
-            nodes: Nodes::default(),
+            nodes: Nodes {
+                list: Vec::with_capacity(text.len() / BYTES_PER_ELEMENT),
+                attributes: Vec::with_capacity(text.len() / BYTES_PER_ATTRIBUTE),
+            },
             open: Vec::with_capacity(DEPTH_MAX),
             comments: Vec::new(),
         }
@@ -196,19 +202,35 @@ fn attributes<'t>(
                 "more than {ATTRIBUTES_IN_ALL_MAX} attributes"
             )));
         }
-        if name == "xmlns" || name.starts_with("xmlns:") || name.starts_with("xsi:") {
+        if is_about_names(name) {
             continue;
         }
         let name = local(name);
         if all[first..].iter().any(|(known, _)| *known == name) {
             return Err(XmlFault::of(format!("attribute {name} stands twice")));
         }
-        let value = attribute
-            .normalized_value(XmlVersion::Implicit1_0)
-            .map_err(|fault| malformed(&fault, 0))?;
+        // Most values stand as they are meant.
+        let value = match attribute.value.bytes().any(is_changed) {
+            false => attribute.value,
+            true => attribute
+                .normalized_value(XmlVersion::Implicit1_0)
+                .map_err(|fault| malformed(&fault, 0))?,
+        };
         all.push((name, value));
     }
     Ok((narrow(first), narrow(all.len())))
+}
+
+/// Whether a value with this byte is meant otherwise than it is written: white space becomes blanks,
+/// references what they stand for (XML 1.0, section 3.3.3).
+fn is_changed(byte: u8) -> bool {
+    matches!(byte, b'&' | b'\t' | b'\n' | b'\r')
+}
+
+/// Whether an attribute speaks of names and schemas, and not of the trade.
+fn is_about_names(name: &str) -> bool {
+    name.starts_with('x')
+        && (name == "xmlns" || name.starts_with("xmlns:") || name.starts_with("xsi:"))
 }
 
 /// What `&…;` stands for; only the five of XML and characters by number.
