@@ -24,7 +24,7 @@ pub(crate) struct Names {
 /// The bytes without card data.
 pub(crate) fn mask(bytes: &[u8], names: &Names) -> Vec<u8> {
     let mut masked = narrow(bytes);
-    let kept = named::mask(&mut masked, names);
+    let kept = named::mask(&mut masked, names.secret, names.kept);
     number::sweep(&mut masked, &kept);
     security_code::mask(&mut masked);
     masked

@@ -74,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn marks_are_those_of_the_bytes_one_by_one(bytes in any::<Vec<u8>>(), from in 0..200_usize) {
+        fn marks_are_those_of_each_byte(bytes in any::<Vec<u8>>(), from in 0..200_usize) {
             let at = |place: usize| bytes.get(place).copied().unwrap_or(NOTHING);
             let is = |before: u8, here: u8, behind: u8| before < here && behind > b'0';
             let from = from.min(bytes.len());

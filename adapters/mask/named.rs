@@ -4,7 +4,6 @@
 
 use std::ops::Range;
 
-use super::Names;
 use super::marks::{BLOCK, lowest, marks};
 use super::number::MASK;
 
@@ -14,8 +13,8 @@ const NAME_BYTES_MAX: usize = 40;
 const BLANKS_MAX: usize = 64;
 
 /// Masks what stands under a secret name; returns where kept attributes stand.
-pub(super) fn mask(bytes: &mut [u8], names: &Names) -> Vec<Range<usize>> {
-    let (secret, listed) = (List::of(names.secret), List::of(names.kept));
+pub(super) fn mask(bytes: &mut [u8], secret: Names, kept: Names) -> Vec<Range<usize>> {
+    let (secret, listed) = (List::of(secret), List::of(kept));
     let mut kept = Vec::new();
     let mut in_secret_tag = false;
     // All before it is done.
@@ -75,16 +74,19 @@ fn signs(bytes: &[u8], block: usize, in_secret_tag: bool) -> u64 {
     })
 }
 
-/// Names in any case, each of at least two bytes.
+/// Names, each of at least two bytes.
+type Names = &'static [&'static str];
+
+/// Names in any case.
 struct List {
-    names: &'static [&'static str],
+    names: Names,
     /// What they begin with, and what they end with: nearly all others are told apart by it.
     begins: Pairs,
     ends: Pairs,
 }
 
 impl List {
-    fn of(names: &'static [&'static str]) -> Self {
+    fn of(names: Names) -> Self {
         let (mut begins, mut ends) = (Pairs::default(), Pairs::default());
         for name in names {
             if let ([first, second, ..], [.., last_but_one, last]) =

@@ -32,7 +32,7 @@ const CARD_DIGITS_MIN: usize = 12;
 /// Between a card and its expiry: ` valid until: `.
 const EXPIRY_GAP: usize = 16;
 
-/// Whether a masked number or a word for a code may begin here; no word goes on with one for a code.
+/// Whether a masked number or a word for a code may begin here; no word goes on with such a word.
 fn may_begin(before: u8, here: u8, behind: u8) -> bool {
     let is_letter = |byte: u8, letter: u8| byte | 0x20 == letter;
     let c = is_letter(here, b'c') & (is_letter(behind, b'v') | is_letter(behind, b's'));

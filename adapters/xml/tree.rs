@@ -221,8 +221,8 @@ fn attributes<'t>(
     Ok((narrow(first), narrow(all.len())))
 }
 
-/// Whether a value with this byte is meant otherwise than it is written: white space becomes blanks,
-/// references what they stand for (XML 1.0, section 3.3.3).
+/// Whether a value with this byte is meant otherwise than it is written: white space becomes
+/// blanks, references become what they stand for (XML 1.0, section 3.3.3).
 fn is_changed(byte: u8) -> bool {
     matches!(byte, b'&' | b'\t' | b'\n' | b'\r')
 }
