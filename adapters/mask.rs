@@ -7,12 +7,10 @@
 //! What cannot be parsed is stored as well, for a person to read. A cut message ends in the middle
 //! of a card. Lengths stay, so that positions in faults stay true.
 
+mod marks;
+mod named;
 mod number;
 mod security_code;
-
-use std::ops::Range;
-
-use number::MASK;
 
 /// Which names a dialect carries cards under, and which values are never cards.
 pub(crate) struct Names {
@@ -23,12 +21,10 @@ pub(crate) struct Names {
     pub(crate) kept: &'static [&'static str],
 }
 
-const NAME_BYTES_MAX: usize = 40;
-
 /// The bytes without card data.
 pub(crate) fn mask(bytes: &[u8], names: &Names) -> Vec<u8> {
     let mut masked = narrow(bytes);
-    let kept = by_name(&mut masked, names);
+    let kept = named::mask(&mut masked, names.secret, names.kept);
     number::sweep(&mut masked, &kept);
     security_code::mask(&mut masked);
     masked
@@ -60,197 +56,6 @@ fn narrow(bytes: &[u8]) -> Vec<u8> {
         .map(|pair| read([pair[0], pair[1]]))
         .collect();
     String::from_utf16_lossy(&units).into_bytes()
-}
-
-/// Masks what stands under a secret name; returns where kept attributes stand.
-fn by_name(bytes: &mut [u8], names: &Names) -> Vec<Range<usize>> {
-    let (secret, listed) = (Marks::of(names.secret), Marks::of(names.kept));
-    let mut kept = Vec::new();
-    let mut at = 0;
-    let mut in_secret_tag = false;
-    while let Some(skipped) = bytes[at..].iter().position(|b| KINDS[usize::from(*b)] != 0) {
-        at += skipped;
-        if bytes[at] == b'>' {
-            let closes_itself = at > 0 && bytes[at - 1] == b'/';
-            at += 1;
-            if in_secret_tag && !closes_itself {
-                at = mask_element(bytes, at);
-            }
-            in_secret_tag = false;
-            continue;
-        }
-        let end = name_end(bytes, at);
-        let name = &bytes[at..end];
-        let is_secret = secret.may_list(name) && lists(names.secret, name);
-        if !is_secret && !listed.may_list(name) {
-            at = end;
-            continue;
-        }
-        let before = at.checked_sub(1).map(|before| bytes[before]);
-        let opens = before == Some(b'<') || (before == Some(b':') && opened(bytes, at));
-        if is_secret {
-            if opens {
-                in_secret_tag = true;
-            } else if let Some(value) = value_of(bytes, end) {
-                mask_value(bytes, value);
-            }
-        } else if lists(names.kept, name)
-            && let Some(value) = value_of(bytes, end)
-            && value.quoted
-        {
-            kept.push(value.range);
-        }
-        at = end;
-    }
-    kept
-}
-
-/// Which names may be on a list, by length and first letter: nearly all others are told apart
-/// without comparing them.
-struct Marks([u32; NAME_BYTES_MAX + 1]);
-
-impl Marks {
-    fn of(names: &[&str]) -> Self {
-        let mut marks = Self([0; NAME_BYTES_MAX + 1]);
-        for name in names {
-            let first = name.as_bytes().first().copied().unwrap_or_default();
-            if let Some(mark) = marks.0.get_mut(name.len()) {
-                *mark |= Self::bit(first);
-            }
-        }
-        marks
-    }
-
-    fn may_list(&self, name: &[u8]) -> bool {
-        let mark = self.0.get(name.len()).copied().unwrap_or_default();
-        name.first()
-            .is_some_and(|first| mark & Self::bit(*first) != 0)
-    }
-
-    /// The same for a letter in any case.
-    fn bit(first: u8) -> u32 {
-        1 << (first & 31)
-    }
-}
-
-/// What a byte is to whoever looks for names.
-const NAME: u8 = 1;
-const TAG_END: u8 = 2;
-static KINDS: [u8; 256] = {
-    let mut kinds = [0; 256];
-    let mut byte = 0_u8;
-    loop {
-        if is_name(byte) {
-            kinds[byte as usize] = NAME;
-        } else if byte == b'>' {
-            kinds[byte as usize] = TAG_END;
-        }
-        if byte == u8::MAX {
-            break kinds;
-        }
-        byte += 1;
-    }
-};
-
-const fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
-}
-
-fn name_end(bytes: &[u8], from: usize) -> usize {
-    let rest = &bytes[from..];
-    let after = |byte: &u8| KINDS[usize::from(*byte)] != NAME;
-    from + rest.iter().position(after).unwrap_or(rest.len())
-}
-
-fn lists(known: &[&str], name: &[u8]) -> bool {
-    name.len() <= NAME_BYTES_MAX
-        && known
-            .iter()
-            .any(|known| known.as_bytes().eq_ignore_ascii_case(name))
-}
-
-/// Whether the prefix before `at` opens a tag, as in `<ota:CardNumber`.
-fn opened(bytes: &[u8], at: usize) -> bool {
-    let prefix = bytes[..at - 1].iter().rev().take(NAME_BYTES_MAX);
-    let length = prefix.take_while(|byte| is_name(**byte)).count();
-    (at - 1)
-        .checked_sub(length + 1)
-        .is_some_and(|before| bytes[before] == b'<')
-}
-
-struct Value {
-    range: Range<usize>,
-    quoted: bool,
-}
-
-/// The value after a name: `name = "value"`, `name='value'`, `"name": "value"`, `"name": 12`.
-fn value_of(bytes: &[u8], name_end: usize) -> Option<Value> {
-    let blank = |at: usize| {
-        let blanks = bytes[at..].iter().take(64);
-        at + blanks.take_while(|byte| byte.is_ascii_whitespace()).count()
-    };
-    let mut at = name_end;
-    if bytes.get(at) == Some(&b'"') {
-        at += 1;
-    }
-    at = blank(at);
-    if !matches!(bytes.get(at), Some(b'=' | b':')) {
-        return None;
-    }
-    at = blank(at + 1);
-    match *bytes.get(at)? {
-        quote @ (b'"' | b'\'') => {
-            let from = at + 1;
-            let length = bytes[from..].iter().take_while(|byte| **byte != quote);
-            let end = from + length.count();
-            Some(Value {
-                range: from..end,
-                quoted: true,
-            })
-        }
-        digit if digit.is_ascii_digit() => {
-            let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit());
-            let end = at + digits.count();
-            Some(Value {
-                range: at..end,
-                quoted: false,
-            })
-        }
-        _ => None,
-    }
-}
-
-fn mask_value(bytes: &mut [u8], value: Value) {
-    // A number of JSON without quotes stays a number.
-    let with = if value.quoted { MASK } else { b'0' };
-    bytes[value.range].fill(with);
-}
-
-/// Masks text, CDATA and comments up to the next tag; returns where that stands.
-fn mask_element(bytes: &mut [u8], from: usize) -> usize {
-    let mut at = from;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        let end: &[u8] = if rest.starts_with(b"<![CDATA[") {
-            b"]]>"
-        } else if rest.starts_with(b"<!--") {
-            b"-->"
-        } else if rest[0] == b'<' {
-            return at;
-        } else {
-            if !rest[0].is_ascii_whitespace() {
-                bytes[at] = MASK;
-            }
-            at += 1;
-            continue;
-        };
-        let inside = at + if end == b"]]>" { 9 } else { 4 };
-        let close = bytes[inside..].windows(3).position(|three| three == end);
-        let stop = close.map_or(bytes.len(), |offset| inside + offset);
-        bytes[inside..stop].fill(MASK);
-        at = (stop + end.len()).min(bytes.len());
-    }
-    at
 }
 
 #[cfg(test)]

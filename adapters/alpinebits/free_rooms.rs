@@ -12,13 +12,15 @@ use super::wire::{
 };
 use crate::ota2003::message::{EndRule, NAMESPACE};
 use crate::xml::Element;
-use crate::xml::figures::Figures;
 use crate::xml::write::Writer;
 
 /// Both ends of a FreeRooms period are nights.
 const END: EndRule = EndRule::IsNight;
 /// What a closing season speaks of: every room of the hotel.
 pub(super) const ALL_ROOMS: &str = "*";
+
+/// Bytes of an element, as a rule.
+const COUNT_LENGTH: usize = 170;
 
 /// Equal rooms over a range of nights.
 pub(super) struct Count<'a> {
@@ -31,32 +33,36 @@ pub(super) struct Count<'a> {
 /// empties the hotel.
 pub(super) fn write(hotel: &str, is_complete: bool, counts: &[Count<'_>]) -> Vec<u8> {
     let attributes = [("xmlns", NAMESPACE), ("Version", "4")];
-    Writer::message("OTA_HotelInvCountNotifRQ", &attributes, |w| {
+    let length = (counts.len() + 4) * COUNT_LENGTH;
+    Writer::long_message(length, "OTA_HotelInvCountNotifRQ", &attributes, |w| {
         if is_complete {
             let id = [("Type", "16"), ("ID", "1"), ("Instance", "CompleteSet")];
             w.empty("UniqueID", &id);
         }
         w.element("Inventories", &[("HotelCode", hotel)], |w| {
             for count in counts {
-                let (start, end) = END.write(count.nights);
-                let control = [
-                    ("Start", start.as_str()),
-                    ("End", end.as_str()),
-                    ("InvTypeCode", count.room),
-                ];
-                let rooms = Figures::number(count.rooms);
-                w.element("Inventory", &[], |w| {
-                    w.empty("StatusApplicationControl", &control);
-                    w.element("InvCounts", &[], |w| {
-                        w.empty("InvCount", &[("CountType", "2"), ("Count", rooms.as_str())]);
-                    });
-                });
+                w.tag("Inventory").holding(|w| write_count(w, count));
             }
             if counts.is_empty() {
                 w.empty("Inventory", &[]);
             }
         });
     })
+}
+
+fn write_count(w: &mut Writer, count: &Count<'_>) {
+    let (start, end) = END.write(count.nights);
+    w.tag("StatusApplicationControl")
+        .day("Start", start)
+        .day("End", end)
+        .text("InvTypeCode", count.room)
+        .empty();
+    w.tag("InvCounts").holding(|w| {
+        w.tag("InvCount")
+            .word("CountType", "2")
+            .number("Count", count.rooms)
+            .empty();
+    });
 }
 
 /// An element Inventory that passed on its own.
@@ -77,7 +83,7 @@ enum Kind {
 
 /// What a message tells, where `announced` says which capabilities were agreed on. Nights are
 /// bookable rooms only; rooms that are out of order or not for sale here count as none.
-pub(super) fn read(root: &Element, announced: &dyn Fn(&str) -> bool) -> Result<AriPush, String> {
+pub(super) fn read(root: Element<'_>, announced: &dyn Fn(&str) -> bool) -> Result<AriPush, String> {
     let is_complete = completeness(root, announced)?;
     let mut outer = root.children("Inventories");
     let (Some(list), None) = (outer.next(), outer.next()) else {
@@ -87,10 +93,10 @@ pub(super) fn read(root: &Element, announced: &dyn Fn(&str) -> bool) -> Result<A
         .attribute("HotelCode")
         .filter(|code| code.chars().count() <= HOTEL_CODE_MAX)
         .ok_or("Inventories needs HotelCode, of at most 16 characters")?;
-    let elements: Vec<&Element> = list.children("Inventory").collect();
+    let elements: Vec<Element<'_>> = list.children("Inventory").collect();
     let spans = match elements.as_slice() {
         [] => return Err("at least one Inventory is needed".to_owned()),
-        [only] if only.all().is_empty() && is_complete => Vec::new(),
+        [only] if only.all().next().is_none() && is_complete => Vec::new(),
         _ => {
             let inventories = inventories(&elements, is_complete, announced)?;
             no_mixture(&inventories)?;
@@ -105,7 +111,7 @@ pub(super) fn read(root: &Element, announced: &dyn Fn(&str) -> bool) -> Result<A
     })
 }
 
-fn completeness(root: &Element, announced: &dyn Fn(&str) -> bool) -> Result<bool, String> {
+fn completeness(root: Element<'_>, announced: &dyn Fn(&str) -> bool) -> Result<bool, String> {
     let is_complete = match root.child("UniqueID") {
         None => false,
         Some(id) => {
@@ -127,13 +133,13 @@ fn needs(announced: &dyn Fn(&str) -> bool, capability: &str) -> Result<(), Strin
 }
 
 fn inventories(
-    elements: &[&Element],
+    elements: &[Element<'_>],
     is_complete: bool,
     announced: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Inventory>, String> {
     let mut read: Vec<Inventory> = Vec::new();
     let mut are_seasons = true;
-    for (number, element) in elements.iter().enumerate() {
+    for (number, element) in elements.iter().copied().enumerate() {
         let at = |why: String| format!("Inventory {}: {why}", number + 1);
         let inventory = inventory(element, announced).map_err(at)?;
         if inventory.kind == Kind::Season {
@@ -150,7 +156,7 @@ fn inventories(
     Ok(read)
 }
 
-fn inventory(element: &Element, announced: &dyn Fn(&str) -> bool) -> Result<Inventory, String> {
+fn inventory(element: Element<'_>, announced: &dyn Fn(&str) -> bool) -> Result<Inventory, String> {
     let control = element
         .child("StatusApplicationControl")
         .ok_or("an empty Inventory stands alone in a complete set, where it resets the hotel")?;
@@ -194,7 +200,7 @@ fn inventory(element: &Element, announced: &dyn Fn(&str) -> bool) -> Result<Inve
 }
 
 fn count_types<'a>(
-    counts: &'a Element,
+    counts: Element<'a>,
     announced: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<(&'a str, i32)>, String> {
     let mut read: Vec<(&str, i32)> = Vec::new();

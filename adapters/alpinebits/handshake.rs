@@ -38,16 +38,15 @@ pub(super) fn write() -> Vec<u8> {
 }
 
 /// An announcement, ours or theirs: `EchoData` holds JSON.
-pub(super) fn read_request(root: &Element) -> Result<(), String> {
+pub(super) fn read_request(root: Element<'_>) -> Result<(), String> {
     let echo = root.child("EchoData").ok_or("EchoData is missing")?;
     announcement(echo.text()).map(|_| ())
 }
 
 /// What the portal's answer agrees to, restricted to what we can do.
-pub(super) fn read_answer(root: &Element) -> Result<Agreed, String> {
+pub(super) fn read_answer(root: Element<'_>) -> Result<Agreed, String> {
     let warning = root
-        .every(&["Warnings", "Warning"])
-        .into_iter()
+        .every(["Warnings", "Warning"])
         .find(|warning| warning.attribute("Status") == Some(STATUS))
         .ok_or_else(|| format!("the answer holds no Warning with Status {STATUS}"))?;
     let theirs = announcement(warning.text())?;

@@ -80,9 +80,10 @@ fn poll(
 }
 
 fn learned(reply: &Reply) -> Exchange {
-    let agreed = xml::read(&reply.body)
+    let text = xml::text(&reply.body);
+    let agreed = xml::read(&text)
         .map_err(|fault| fault.why)
-        .and_then(|document| handshake::read_answer(&document.root));
+        .and_then(|document| handshake::read_answer(document.root()));
     match agreed.map(|agreed| serde_json::to_string(&agreed)) {
         Ok(Ok(kept)) => Exchange::Done {
             learned: Some(SecretString::from(kept)),

@@ -24,7 +24,8 @@ pub(super) fn parse(inbound: &Inbound) -> Parsed {
     if let Some(words) = error_text(&masked) {
         return unreadable(format!("the portal refused: {words}"), &masked);
     }
-    let document = match xml::read(&masked) {
+    let text = xml::text(&masked);
+    let document = match xml::read(&text) {
         Ok(document) => document,
         Err(fault) => return unreadable(fault.why, &masked),
     };
@@ -43,8 +44,8 @@ pub(super) fn error_text(body: &[u8]) -> Option<String> {
 }
 
 /// By the outermost element; everything that is sent either way can be read, for `inspect`.
-fn message(document: &Document, topic: &str) -> Result<Parsed, String> {
-    let root = &document.root;
+fn message(document: &Document<'_>, topic: &str) -> Result<Parsed, String> {
+    let root = document.root();
     let told = answer(root);
     match root.name() {
         name if name.ends_with("RS") && !told.errors.is_empty() => {
@@ -78,7 +79,7 @@ fn message(document: &Document, topic: &str) -> Result<Parsed, String> {
     Ok(Parsed::default())
 }
 
-fn requests(document: &Document, list: Option<&Element>, topic: &str) -> Parsed {
+fn requests(document: &Document<'_>, list: Option<Element<'_>>, topic: &str) -> Parsed {
     let asked_for = topic
         .strip_prefix(GUEST_REQUESTS)
         .filter(|hotel| !hotel.is_empty());
@@ -124,7 +125,7 @@ fn report(
     let mut remarks = Remarks::default();
     let mut rooms = Vec::new();
     let mut commission: Option<Money> = None;
-    for stay in &told.room_stays {
+    for stay in told.room_stays.iter().copied() {
         match room(stay, is_quote, &mut remarks, allowance) {
             Ok(room) => rooms.push(room),
             // A cancellation frees what we know; its own rooms are decoration.
@@ -196,7 +197,7 @@ fn order(kind: RevisionKind, told: &HotelReservation<'_>) -> Option<i64> {
 }
 
 fn room(
-    stay: &Element,
+    stay: Element<'_>,
     is_quote: bool,
     remarks: &mut Remarks,
     allowance: &mut Allowance,
@@ -213,7 +214,7 @@ fn room(
     }
     let nights = period.and_then(|(arrival, departure)| Stay::new(arrival, departure));
     let (adults, children_ages) = guest_counts(stay);
-    let code = |element: Option<&Element>, name: &str| {
+    let code = |element: Option<Element<'_>>, name: &str| {
         let code = element.and_then(|element| element.attribute(name));
         code.map(message::code)
     };
@@ -234,7 +235,7 @@ fn room(
 }
 
 /// Arrival and departure: here the end is no night. Refused where nobody would sleep.
-fn period(span: &Element) -> Result<(StayDate, StayDate), String> {
+fn period(span: Element<'_>) -> Result<(StayDate, StayDate), String> {
     let arrival = required_date(span, "Start")?;
     let departure = required_date(span, "End")?;
     Stay::new(arrival, departure)
@@ -246,7 +247,10 @@ fn period(span: &Element) -> Result<(StayDate, StayDate), String> {
 
 /// What a quote wishes: a period, or a number of nights within a window of arrivals, which is
 /// kept as a remark.
-fn wished(span: &Element, remarks: &mut Remarks) -> Result<Option<(StayDate, StayDate)>, String> {
+fn wished(
+    span: Element<'_>,
+    remarks: &mut Remarks,
+) -> Result<Option<(StayDate, StayDate)>, String> {
     if span.attribute("Start").is_some() || span.attribute("End").is_some() {
         return period(span).map(Some);
     }
@@ -264,7 +268,7 @@ fn wished(span: &Element, remarks: &mut Remarks) -> Result<Option<(StayDate, Sta
     Ok(None)
 }
 
-fn remark_meals(meals: &Element, remarks: &mut Remarks) {
+fn remark_meals(meals: Element<'_>, remarks: &mut Remarks) {
     let words = match meals.attribute("MealPlanCodes") {
         Some("1") => "all inclusive",
         Some("3") => "bed and breakfast",

@@ -24,17 +24,18 @@ impl Default for Allowance {
 /// The prices of nights, where they are told day by day. A price holds up to its last day, or up
 /// to the day before where that is said to be excluded; of two for a night the first counts.
 pub(super) fn nightly(
-    stay: &Element,
+    stay: Element<'_>,
     period: Stay,
     allowance: &mut Allowance,
 ) -> Vec<(StayDate, Money)> {
-    let rates = stay.every(&["RoomRates", "RoomRate", "Rates", "Rate"]);
+    let rates = stay.every(["RoomRates", "RoomRate", "Rates", "Rate"]);
+    let mut rates = rates.peekable();
     let length = usize::try_from(period.length()).unwrap_or(0);
-    if rates.is_empty() || length > allowance.0 {
+    if rates.peek().is_none() || length > allowance.0 {
         return Vec::new();
     }
     let mut nights = Nights::of(length);
-    for (first, after, price) in rates.into_iter().filter_map(rate) {
+    for (first, after, price) in rates.filter_map(rate) {
         let within = (first.max(period.arrival()), after.min(period.departure()));
         let Some(held) = Stay::new(within.0, within.1) else {
             continue;
@@ -51,7 +52,7 @@ pub(super) fn nightly(
 }
 
 /// The first night for which a rate holds, the day after the last, and its price.
-fn rate(rate: &Element) -> Option<(StayDate, StayDate, Money)> {
+fn rate(rate: Element<'_>) -> Option<(StayDate, StayDate, Money)> {
     let by_the_day = matches!(rate.attribute("RateTimeUnit"), None | Some("Day"))
         && matches!(rate.attribute("UnitMultiplier"), None | Some("1"));
     let day = |name: &str| rate.attribute(name).and_then(date);

@@ -21,6 +21,8 @@ use crate::xml::write::Writer;
 pub(super) const SPANS_PER_MESSAGE_MAX: usize = 2_000;
 const ROOMS_MAX: i32 = 9_999;
 const RECEIPTS_PER_MESSAGE_MAX: usize = 200;
+/// Bytes of an element that thanks for a request, as a rule.
+const REPORT_LENGTH: usize = 90;
 /// UniqueID type of a reservation or quote.
 const RESERVATION: &str = "14";
 
@@ -118,7 +120,9 @@ fn counts(spans: &[AriSpan]) -> Result<Vec<Count<'_>>, RenderError> {
     counts.sort_by(|a, b| (a.room, a.nights).cmp(&(b.room, b.nights)));
     let mut joined: Vec<Count<'_>> = Vec::new();
     for count in counts {
-        if !(1..=ROOM_CODE_MAX).contains(&count.room.chars().count()) {
+        // As many bytes are at most as many characters.
+        let fits = (1..=ROOM_CODE_MAX).contains(&count.room.len());
+        if !fits && !(1..=ROOM_CODE_MAX).contains(&count.room.chars().count()) {
             return Err(RenderError::of(format!(
                 "{:?} is no code of a room category there: 1 to {ROOM_CODE_MAX} characters",
                 count.room
@@ -186,20 +190,21 @@ fn report(receipts: &[Receipt]) -> Vec<u8> {
         })
         .collect();
     // Several states of one request are thanked for once.
-    let mut named = HashSet::new();
+    let mut named = HashSet::with_capacity(receipts.len());
     let recorded: Vec<&Receipt> = receipts
         .iter()
         .filter(|receipt| matches!(receipt.outcome, ReceiptOutcome::Recorded { .. }))
-        .filter(|receipt| named.insert((&receipt.acknowledge_as, &receipt.reference)))
+        .filter(|receipt| named.insert((&receipt.reference, &receipt.acknowledge_as)))
         .collect();
-    Writer::message("OTA_NotifReportRQ", &attributes, |w| {
+    let length = (receipts.len() + 6) * REPORT_LENGTH;
+    Writer::long_message(length, "OTA_NotifReportRQ", &attributes, |w| {
         w.empty("Success", &[]);
         if !refused.is_empty() {
             w.element("Warnings", &[], |w| {
                 for (receipt, why) in &refused {
-                    let reference: String = receipt.reference.chars().take(64).collect();
+                    let reference = beginning(&receipt.reference, 64);
                     // Table EWT 3: business rule; table ERR 450: unable to process.
-                    let attributes = [("Type", "3"), ("Code", "450"), ("RecordID", &reference)];
+                    let attributes = [("Type", "3"), ("Code", "450"), ("RecordID", reference)];
                     w.element("Warning", &attributes, |w| w.text(why));
                 }
             });
@@ -220,8 +225,19 @@ fn report(receipts: &[Receipt]) -> Vec<u8> {
 
 fn thanks(w: &mut Writer, receipt: &Receipt) {
     let kind = receipt.acknowledge_as.as_deref().unwrap_or(RESERVATION);
-    let reference: String = receipt.reference.chars().take(REFERENCE_MAX).collect();
-    w.element("HotelReservation", &[], |w| {
-        w.empty("UniqueID", &[("Type", kind), ("ID", &reference)]);
+    w.tag("HotelReservation").holding(|w| {
+        w.tag("UniqueID")
+            .text("Type", kind)
+            .text("ID", beginning(&receipt.reference, REFERENCE_MAX))
+            .empty();
     });
+}
+
+/// The first characters of a text.
+fn beginning(text: &str, chars_max: usize) -> &str {
+    let end = match text.len() <= chars_max {
+        true => None,
+        false => text.char_indices().nth(chars_max),
+    };
+    end.map_or(text, |(end, _)| &text[..end])
 }

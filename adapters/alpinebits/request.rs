@@ -63,30 +63,15 @@ fn form(boundary: &str, action: &str, message: &[u8]) -> Vec<u8> {
 
 /// A boundary that the message does not hold. The same message has the same boundary.
 fn boundary(message: &[u8]) -> String {
-    let mut hash = fnv(message);
-    loop {
-        let boundary = format!("keyrack-{hash:016x}");
-        // A boundary begins a line, and lines end in CR LF: what is written here has no CR in it.
-        let held = message.contains(&b'\r')
-            && message
-                .windows(boundary.len())
-                .any(|window| window == boundary.as_bytes());
-        if !held {
-            return boundary;
-        }
-        hash = hash.wrapping_add(1);
-    }
-}
-
-/// FNV-1a, in steps of eight bytes.
-fn fnv(message: &[u8]) -> u64 {
-    let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3);
-    let (words, rest) = message.as_chunks::<8>();
-    let hash = words
-        .iter()
-        .map(|word| u64::from_le_bytes(*word))
-        .fold(0xcbf2_9ce4_8422_2325, step);
-    rest.iter().map(|byte| u64::from(*byte)).fold(hash, step)
+    // A boundary begins a line, and lines end in CR LF: what is written here has no CR in it.
+    let may_hold = message.contains(&b'\r');
+    let mut boundaries = (0_u64..).map(|number| format!("keyrack-{number:016x}"));
+    let held = |boundary: &String| {
+        let mut windows = message.windows(boundary.len());
+        may_hold && windows.any(|window| window == boundary.as_bytes())
+    };
+    let free = boundaries.find(|boundary| !held(boundary));
+    free.expect("no message holds them all")
 }
 
 /// The message within a form that [`post`] made.

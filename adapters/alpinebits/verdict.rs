@@ -29,12 +29,13 @@ pub(super) fn judge(sent: &Outbound, reply: &Reply) -> Verdict {
     }
     let body = mask(&reply.body, &NAMES);
     if let Some(words) = error_text(&body) {
-        return text(reply, words);
+        return words_alone(reply, words);
     }
-    let Ok(document) = xml::read(&body) else {
+    let text = xml::text(&body);
+    let Ok(document) = xml::read(&text) else {
         return by_status(reply, None);
     };
-    let root = &document.root;
+    let root = document.root();
     if answer_of(&sent.topic) != Some(root.name()) {
         return by_status(reply, None);
     }
@@ -55,7 +56,7 @@ pub(super) fn judge(sent: &Outbound, reply: &Reply) -> Verdict {
 }
 
 /// A refusal in plain text, also where the status claims success.
-fn text(reply: &Reply, words: String) -> Verdict {
+fn words_alone(reply: &Reply, words: String) -> Verdict {
     if is_taken(reply) {
         return Verdict::of(Outcome::Refused, words);
     }

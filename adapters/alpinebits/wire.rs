@@ -115,19 +115,19 @@ impl Agreed {
 
 /// A guest request.
 pub(super) struct HotelReservation<'a> {
-    pub(super) element: &'a Element,
+    pub(super) element: Element<'a>,
     pub(super) status: Option<&'a str>,
     pub(super) created: Option<&'a str>,
     pub(super) modified: Option<&'a str>,
     pub(super) id_type: Option<&'a str>,
     pub(super) id: Option<&'a str>,
-    pub(super) room_stays: Vec<&'a Element>,
-    pub(super) customer: Option<&'a Element>,
-    pub(super) global: Option<&'a Element>,
+    pub(super) room_stays: Vec<Element<'a>>,
+    pub(super) customer: Option<Element<'a>>,
+    pub(super) global: Option<Element<'a>>,
 }
 
 /// The guest requests of a list.
-pub(super) fn reservations(list: &Element) -> Vec<HotelReservation<'_>> {
+pub(super) fn reservations(list: Element<'_>) -> Vec<HotelReservation<'_>> {
     let customer = [
         "ResGuests",
         "ResGuest",
@@ -146,7 +146,7 @@ pub(super) fn reservations(list: &Element) -> Vec<HotelReservation<'_>> {
                 .at(&["UniqueID"])
                 .and_then(|id| id.attribute("Type")),
             id: element.at(&["UniqueID"]).and_then(|id| id.attribute("ID")),
-            room_stays: element.every(&["RoomStays", "RoomStay"]),
+            room_stays: element.every(["RoomStays", "RoomStay"]).collect(),
             customer: element.at(&customer),
             global: element.child("ResGlobalInfo"),
         })

@@ -27,11 +27,12 @@ pub(super) fn parse(inbound: &Inbound) -> Parsed {
     }
     // Cards are masked first, so that no path leads from here to a stored one.
     let masked = mask(&inbound.bytes, &NAMES);
-    let document = match xml::read(&masked) {
+    let text = xml::text(&masked);
+    let document = match xml::read(&text) {
         Ok(document) => document,
         Err(fault) => return unreadable(fault.why, &masked),
     };
-    let mut parsed = match wire::message(&document.root) {
+    let mut parsed = match wire::message(document.root()) {
         Message::Reservations(queue, list) => {
             let is_missed = inbound.topic == MISSED;
             reservations(&document, Source { queue, is_missed }, &list)
@@ -97,7 +98,7 @@ struct Source {
     is_missed: bool,
 }
 
-fn reservations(document: &Document, source: Source, list: &[HotelReservation<'_>]) -> Parsed {
+fn reservations(document: &Document<'_>, source: Source, list: &[HotelReservation<'_>]) -> Parsed {
     let mut parsed = Parsed {
         has_more: list.len() >= POLL_LIMIT,
         ..Parsed::default()
@@ -115,7 +116,7 @@ fn reservations(document: &Document, source: Source, list: &[HotelReservation<'_
 }
 
 fn broken(
-    document: &Document,
+    document: &Document<'_>,
     queue: Queue,
     number: usize,
     reservation: &HotelReservation<'_>,
@@ -133,11 +134,11 @@ fn broken(
 
 /// The booking number.
 fn reference<'a>(reservation: &HotelReservation<'a>) -> Result<&'a str, String> {
-    let own = |id: &&&'a Element| {
+    let own = |id: &&Element<'a>| {
         let source = id.attribute("ResID_Source");
         source.is_some_and(|source| source.eq_ignore_ascii_case("BOOKING.COM"))
     };
-    let typed = |id: &&&'a Element| id.attribute("ResID_Type") == Some("14");
+    let typed = |id: &&Element<'a>| id.attribute("ResID_Type") == Some("14");
     let ids = || reservation.ids.iter();
     let id = ids()
         .find(own)
@@ -159,7 +160,7 @@ fn report(source: Source, told: &HotelReservation<'_>) -> Result<ReservationRepo
     let mut hotel_code = told.global.and_then(hotel);
     let mut commission = None;
     let mut is_virtual_card = false;
-    for stay in &told.room_stays {
+    for stay in told.room_stays.iter().copied() {
         hotel_code = one_hotel(hotel_code, hotel(stay))?;
         let room = room(stay, &sleepers, &mut is_virtual_card);
         match (room, kind) {
@@ -233,7 +234,7 @@ fn booked_at(told: &HotelReservation<'_>) -> Option<jiff::Timestamp> {
     told.created.or(dated).and_then(instant)
 }
 
-fn hotel(element: &Element) -> Option<&str> {
+fn hotel(element: Element<'_>) -> Option<&str> {
     element.child("BasicPropertyInfo")?.attribute("HotelCode")
 }
 
@@ -250,7 +251,7 @@ fn one_hotel<'a>(known: Option<&'a str>, told: Option<&'a str>) -> Result<Option
 fn sleepers<'a>(told: &HotelReservation<'a>) -> BTreeMap<&'a str, Guest> {
     let each = told.guests.iter().filter_map(|guest| {
         let number = guest.attribute("ResGuestRPH")?;
-        Some((number, person(guest)?))
+        Some((number, person(*guest)?))
     });
     each.collect()
 }
@@ -258,25 +259,25 @@ fn sleepers<'a>(told: &HotelReservation<'a>) -> BTreeMap<&'a str, Guest> {
 /// Who booked; where only guests are told, the first of them.
 fn booker(told: &HotelReservation<'_>) -> Guest {
     let global = told.global.and_then(person);
-    let first = told.guests.iter().find_map(|guest| person(guest));
+    let first = told.guests.iter().copied().find_map(person);
     global.or(first).unwrap_or_default()
 }
 
-fn person(element: &Element) -> Option<Guest> {
+fn person(element: Element<'_>) -> Option<Guest> {
     let path = ["Profiles", "ProfileInfo", "Profile", "Customer"];
-    let found = element.every(&path).into_iter().map(customer);
-    found.into_iter().find(|guest| !guest.name.is_empty())
+    let mut found = element.every(path).map(customer);
+    found.find(|guest| !guest.name.is_empty())
 }
 
 fn room(
-    stay: &Element,
+    stay: Element<'_>,
     sleepers: &BTreeMap<&str, Guest>,
     is_virtual_card: &mut bool,
 ) -> Result<ReportedRoom, String> {
     let mut nightly = Vec::new();
     let mut nights = Vec::new();
     let mut rate_code = None;
-    for rate in stay.every(&["RoomRates", "RoomRate"]) {
+    for rate in stay.every(["RoomRates", "RoomRate"]) {
         let night = required_date(rate, "EffectiveDate")?;
         nights.push(night);
         if let Some(told) = rate.attribute("RatePlanCode") {
@@ -293,8 +294,7 @@ fn room(
     let kind = stay.at(&["RoomTypes", "RoomType"]);
     let units = kind.and_then(|kind| kind.attribute("NumberOfUnits")?.parse().ok());
     let guest = stay
-        .every(&["ResGuestRPHs", "ResGuestRPH"])
-        .into_iter()
+        .every(["ResGuestRPHs", "ResGuestRPH"])
         .find_map(|number| sleepers.get(number.attribute("RPH")?));
     Ok(ReportedRoom {
         room_key: stay.attribute("IndexNumber").map(code),
@@ -316,7 +316,7 @@ fn room(
 }
 
 /// Arrival and departure: told as a span, else the first night and the day after the last.
-fn dates(stay: &Element, nights: &[StayDate]) -> Result<(StayDate, StayDate), String> {
+fn dates(stay: Element<'_>, nights: &[StayDate]) -> Result<(StayDate, StayDate), String> {
     let span = stay.child("TimeSpan");
     let told = |name: &str| -> Result<Option<StayDate>, String> {
         let Some(text) = span.and_then(|span| span.attribute(name)) else {
@@ -348,14 +348,14 @@ fn without_card_mark(code: &str) -> (&str, bool) {
     }
 }
 
-fn room_commission(stay: &Element) -> Option<Money> {
+fn room_commission(stay: Element<'_>) -> Option<Money> {
     let path = [
         "RatePlans",
         "RatePlan",
         "Commission",
         "CommissionPayableAmount",
     ];
-    let told = stay.every(&path).into_iter();
+    let told = stay.every(path);
     told.fold(None, |total, each| sum(total, money(each, "Amount")))
 }
 
@@ -376,9 +376,9 @@ fn sum(total: Option<Money>, more: Option<Money>) -> Option<Money> {
     }
 }
 
-fn remark(stay: &Element, remarks: &mut Remarks) {
+fn remark(stay: Element<'_>, remarks: &mut Remarks) {
     remarks.add_all(stay);
-    for description in stay.every(&["RoomTypes", "RoomType", "RoomDescription"]) {
+    for description in stay.every(["RoomTypes", "RoomType", "RoomDescription"]) {
         let meals = description.child("MealPlan").map(Element::text);
         let meals = meals.or_else(|| description.attribute("MealPlan"));
         if let Some(meals) = meals.filter(|meals| !meals.is_empty()) {

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use keyrack_model::adapter::{Inbound, Outbound, Receipt, ReceiptOutcome, RenderError, Session};
 use keyrack_model::ari::{AriPush, AriSpan};
-use keyrack_model::money::Money;
 
 use super::request::post;
 use super::wire::{
@@ -31,6 +30,8 @@ const VERSION: &str = "1.0";
 const RESERVATION_VERSION: &str = "2.001";
 /// Table ERR: unable to process.
 const UNABLE_TO_PROCESS: &str = "450";
+/// Bytes of an element that thanks for a reservation, as a rule.
+const THANKS_LENGTH: usize = 90;
 /// Elements of one span at most.
 const ASPECTS_MAX: usize = 8;
 
@@ -70,8 +71,8 @@ pub(super) fn render(push: &AriPush, session: &Session) -> Result<Vec<Outbound>,
 
 /// The number of an element, from which an error leads back to the span. That errors name it as
 /// `RecordID` or `LocatorID` is unconfirmed.
-fn locator(span: usize, aspect: usize) -> usize {
-    span * ASPECTS_MAX + aspect + 1
+fn locator(span: usize, aspect: usize) -> i64 {
+    i64::try_from(span * ASPECTS_MAX + aspect + 1).unwrap_or(i64::MAX)
 }
 
 /// The span behind the number of an element.
@@ -80,63 +81,59 @@ pub(super) fn span_of(locator: &str) -> Option<usize> {
     Some(number.checked_sub(1)? / ASPECTS_MAX)
 }
 
+/// What is told of a span, ready to be written.
+fn statuses(index: usize, span: &AriSpan) -> impl Iterator<Item = Status<'_>> {
+    let aspects = aspects(span).into_iter().flatten().enumerate();
+    aspects.map(move |(number, aspect)| Status {
+        locator: locator(index, number),
+        nights: span.nights,
+        room: &span.channel_room_code,
+        rate: span.channel_rate_code.as_deref(),
+        aspect,
+    })
+}
+
 /// The aspects of a span, all of them: what is left out would stay as it is. A switch comes before
 /// the limit, since the limit of a closed room shows no effect.
-fn statuses(index: usize, span: &AriSpan) -> Vec<Status<'_>> {
+fn aspects(span: &AriSpan) -> [Option<Aspect>; 5] {
     let values = &span.values;
-    let aspects = match span.channel_rate_code {
-        None => {
-            let Some(rooms) = values.rooms else {
-                return Vec::new();
-            };
+    if span.channel_rate_code.is_none() {
+        let told = values.rooms.map(|rooms| {
             let closed = values.closed || rooms <= 0;
             let limit = if closed { 0 } else { rooms.min(ROOMS_MAX) };
-            vec![Aspect::Switch(Switch::Sale, !closed), Aspect::Limit(limit)]
-        }
-        Some(_) => {
-            let rules = &values.restrictions;
-            let closed = values.closed || rules.stop_sell;
-            let min = |nights: Option<i32>| nights.unwrap_or(NO_MIN_STAY).max(NO_MIN_STAY);
-            vec![
-                Aspect::Switch(Switch::Sale, !closed),
-                Aspect::Switch(Switch::Arrival, !rules.closed_to_arrival),
-                Aspect::Switch(Switch::Departure, !rules.closed_to_departure),
-                Aspect::Through {
-                    min: min(rules.min_stay_through),
-                },
-                Aspect::Arriving {
-                    min: min(rules.min_stay_arrival),
-                    max: rules.max_stay.unwrap_or(ANY_STAY).max(ANY_STAY),
-                },
-            ]
-        }
-    };
-    let numbered = aspects.into_iter().enumerate();
-    numbered
-        .map(|(number, aspect)| Status {
-            locator: locator(index, number),
-            nights: span.nights,
-            room: &span.channel_room_code,
-            rate: span.channel_rate_code.as_deref(),
-            aspect,
-        })
-        .collect()
+            (Aspect::Switch(Switch::Sale, !closed), Aspect::Limit(limit))
+        });
+        let (switch, limit) = told.unzip();
+        return [switch, limit, None, None, None];
+    }
+    let rules = &values.restrictions;
+    let closed = values.closed || rules.stop_sell;
+    let min = |nights: Option<i32>| nights.unwrap_or(NO_MIN_STAY).max(NO_MIN_STAY);
+    [
+        Aspect::Switch(Switch::Sale, !closed),
+        Aspect::Switch(Switch::Arrival, !rules.closed_to_arrival),
+        Aspect::Switch(Switch::Departure, !rules.closed_to_departure),
+        Aspect::Through {
+            min: min(rules.min_stay_through),
+        },
+        Aspect::Arriving {
+            min: min(rules.min_stay_arrival),
+            max: rules.max_stay.unwrap_or(ANY_STAY).max(ANY_STAY),
+        },
+    ]
+    .map(Some)
 }
 
 fn amounts(index: usize, span: &AriSpan) -> Option<Amounts<'_>> {
     let rate = span.channel_rate_code.as_deref()?;
-    let standard = span.values.rate.map(|money| (None, money));
-    let by_guests = span.values.occupancy_rates.iter();
-    let amounts: Vec<(Option<u8>, Money)> = standard
-        .into_iter()
-        .chain(by_guests.map(|each| (Some(each.guests), each.rate)))
-        .collect();
-    (!amounts.is_empty()).then(|| Amounts {
+    let (standard, by_guests) = (span.values.rate, span.values.occupancy_rates.as_slice());
+    (standard.is_some() || !by_guests.is_empty()).then(|| Amounts {
         locator: locator(index, 0),
         nights: span.nights,
         room: &span.channel_room_code,
         rate,
-        amounts,
+        standard,
+        by_guests,
     })
 }
 
@@ -148,17 +145,19 @@ pub(super) fn acknowledge(
     receipts: &[Receipt],
     session: &Session,
 ) -> Result<Vec<Outbound>, RenderError> {
+    let (mut new, mut modified, mut unsure) = (Vec::new(), Vec::new(), Vec::new());
+    for receipt in receipts {
+        match queue_of(inbound, receipt) {
+            Queue::New => new.push(receipt),
+            Queue::Modified => modified.push(receipt),
+            Queue::Either => unsure.push(receipt),
+        }
+    }
     let mut messages = Vec::new();
-    for queue in [Queue::Modified, Queue::New] {
-        let of = |wanted: Queue| {
-            let named = receipts.iter().map(move |r| (queue_of(inbound, r), r));
-            named.filter_map(move |(named, receipt)| (named == wanted).then_some(receipt))
-        };
-        let mut seen = HashSet::new();
-        let (recorded, refused): (Vec<&Receipt>, Vec<&Receipt>) = of(queue)
-            .filter(|receipt| seen.insert((is_recorded(receipt), &receipt.reference)))
-            .partition(|receipt| is_recorded(receipt));
-        let unsure: Vec<&Receipt> = of(Queue::Either).collect();
+    for (queue, told) in [(Queue::Modified, modified), (Queue::New, new)] {
+        let (recorded, refused): (Vec<&Receipt>, Vec<&Receipt>) =
+            told.into_iter().partition(|receipt| is_recorded(receipt));
+        let (recorded, refused) = (each_once(recorded), each_once(refused));
         let together = recorded
             .chunks(RECEIPTS_PER_MESSAGE_MAX)
             .chain(refused.chunks(RECEIPTS_PER_MESSAGE_MAX));
@@ -167,6 +166,13 @@ pub(super) fn acknowledge(
         }
     }
     Ok(messages)
+}
+
+/// The first of each reference.
+fn each_once(mut receipts: Vec<&Receipt>) -> Vec<&Receipt> {
+    let mut seen = HashSet::with_capacity(receipts.len());
+    receipts.retain(|receipt| seen.insert(&receipt.reference));
+    receipts
 }
 
 /// The queue that a receipt answers: as its report said; for what could not be read, as the
@@ -217,19 +223,19 @@ fn shape(queue: Queue) -> [&'static str; 3] {
 fn thanks(queue: Queue, receipts: &[&Receipt]) -> Vec<u8> {
     let [root, list, item] = shape(queue);
     let attributes = [("xmlns", NAMESPACE), ("Version", RESERVATION_VERSION)];
-    Writer::message(root, &attributes, |w| {
+    let length = (receipts.len() + 10) * THANKS_LENGTH;
+    Writer::long_message(length, root, &attributes, |w| {
         w.empty("Success", &[]);
         w.element(list, &[], |w| {
             w.element(item, &[], |w| {
                 w.element("ResGlobalInfo", &[], |w| {
                     w.element("HotelReservationIDs", &[], |w| {
                         for receipt in receipts {
-                            let attributes = [
-                                ("ResID_Value", receipt.reference.as_str()),
-                                ("ResID_Source", "PMS"),
-                                ("ResID_Type", "14"),
-                            ];
-                            w.empty("HotelReservationID", &attributes);
+                            w.tag("HotelReservationID")
+                                .text("ResID_Value", &receipt.reference)
+                                .word("ResID_Source", "PMS")
+                                .word("ResID_Type", "14")
+                                .empty();
                         }
                     });
                 });

@@ -86,12 +86,13 @@ pub(super) fn judge(sent: &Outbound, reply: &Reply) -> Verdict {
         return by_status(reply, None);
     }
     let body = mask(&reply.body, &NAMES);
-    let Ok(document) = xml::read(&body) else {
+    let text = xml::text(&body);
+    let Ok(document) = xml::read(&text) else {
         let mut verdict = plain(sent, reply, None);
         verdict.trace = json_ruid(&reply.body);
         return verdict;
     };
-    let mut verdict = match wire::message(&document.root) {
+    let mut verdict = match wire::message(document.root()) {
         Message::Reservations(..) if asks(sent) && is_taken(reply) => {
             Verdict::of(Outcome::Accepted, None)
         }

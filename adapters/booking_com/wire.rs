@@ -112,8 +112,8 @@ impl Queue {
 /// A message by its outermost element.
 pub(super) enum Message<'a> {
     Reservations(Queue, Vec<HotelReservation<'a>>),
-    Availability(&'a Element),
-    Rates(&'a Element),
+    Availability(Element<'a>),
+    Rates(Element<'a>),
     /// An answer, ours or theirs.
     Answer(Answer),
     /// `fault` and `errors` of the flat dialect: code and words.
@@ -127,27 +127,27 @@ pub(super) enum Message<'a> {
 
 /// A reservation of either queue.
 pub(super) struct HotelReservation<'a> {
-    pub(super) element: &'a Element,
+    pub(super) element: Element<'a>,
     /// Of the reservation, else of the message.
     pub(super) status: Option<&'a str>,
     pub(super) created: Option<&'a str>,
     pub(super) modified: Option<&'a str>,
-    pub(super) ids: Vec<&'a Element>,
-    pub(super) room_stays: Vec<&'a Element>,
-    pub(super) guests: Vec<&'a Element>,
-    pub(super) global: Option<&'a Element>,
+    pub(super) ids: Vec<Element<'a>>,
+    pub(super) room_stays: Vec<Element<'a>>,
+    pub(super) guests: Vec<Element<'a>>,
+    pub(super) global: Option<Element<'a>>,
 }
 
 /// Reads the outermost element.
-pub(super) fn message(root: &Element) -> Message<'_> {
+pub(super) fn message(root: Element<'_>) -> Message<'_> {
     match root.name() {
         "OTA_HotelResNotifRQ" => Message::Reservations(
             Queue::New,
-            reservations(root, &["HotelReservations", "HotelReservation"]),
+            reservations(root, ["HotelReservations", "HotelReservation"]),
         ),
         "OTA_HotelResModifyNotifRQ" => Message::Reservations(
             Queue::Modified,
-            reservations(root, &["HotelResModifies", "HotelResModify"]),
+            reservations(root, ["HotelResModifies", "HotelResModify"]),
         ),
         "OTA_HotelAvailNotifRQ" => Message::Availability(root),
         "OTA_HotelRateAmountNotifRQ" => Message::Rates(root),
@@ -157,39 +157,42 @@ pub(super) fn message(root: &Element) -> Message<'_> {
         | "OTA_HotelRateAmountNotifRS"
         | "OTA_ErrorRS" => Message::Answer(answer(root)),
         "fault" => Message::Fault(vec![(owned(root, "code"), text_or(root, "string"))]),
-        "errors" => Message::Fault(root.every(&["error"]).into_iter().map(flat).collect()),
+        "errors" => Message::Fault(root.every(["error"]).map(flat).collect()),
         "ok" => Message::Ok,
         "reservations" | "request" => Message::OtherDialect,
         other => Message::Unknown(other),
     }
 }
 
-fn reservations<'a>(root: &'a Element, path: &[&str]) -> Vec<HotelReservation<'a>> {
+fn reservations<'a>(root: Element<'a>, path: [&str; 2]) -> Vec<HotelReservation<'a>> {
     let of_message = root.attribute("ResStatus");
-    let each = root.every(path).into_iter();
+    let each = root.every(path);
     each.map(|element| HotelReservation {
         element,
         status: element.attribute("ResStatus").or(of_message),
         created: element.attribute("CreateDateTime"),
         modified: element.attribute("LastModifyDateTime"),
-        ids: element.every(&["ResGlobalInfo", "HotelReservationIDs", "HotelReservationID"]),
-        room_stays: element.every(&["RoomStays", "RoomStay"]),
-        guests: element.every(&["ResGuests", "ResGuest"]),
+        ids: element.every(IDS).collect(),
+        room_stays: element.every(["RoomStays", "RoomStay"]).collect(),
+        guests: element.every(["ResGuests", "ResGuest"]).collect(),
         global: element.child("ResGlobalInfo"),
     })
     .collect()
 }
 
-fn flat(error: &Element) -> (Option<String>, String) {
+/// Where a reservation's numbers stand.
+const IDS: [&str; 3] = ["ResGlobalInfo", "HotelReservationIDs", "HotelReservationID"];
+
+fn flat(error: Element<'_>) -> (Option<String>, String) {
     let words = error.child("message").map(Element::text);
     let code = error.child("code").map(|code| code.text().to_owned());
     (code, words.unwrap_or_else(|| error.text()).to_owned())
 }
 
-fn owned(element: &Element, name: &str) -> Option<String> {
+fn owned(element: Element<'_>, name: &str) -> Option<String> {
     element.attribute(name).map(str::to_owned)
 }
 
-fn text_or(element: &Element, name: &str) -> String {
+fn text_or(element: Element<'_>, name: &str) -> String {
     owned(element, name).unwrap_or_else(|| element.text().to_owned())
 }

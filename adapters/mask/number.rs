@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::marks::{BLOCK, lowest, marks};
+
 /// What stands in place of what is masked.
 pub(super) const MASK: u8 = b'*';
 /// Shortest and longest card number.
@@ -11,22 +13,9 @@ const SEPARATORS_MAX: usize = 3;
 /// Nanoseconds: more digits are no fraction of a second.
 const FRACTION_MAX: usize = 9;
 
-/// Bytes that a digit may begin with, as it is written.
-static DIGIT_STARTS: [bool; 256] = {
-    let mut marked = [false; 256];
-    let mut byte = 0_u8;
-    loop {
-        marked[byte as usize] = byte.is_ascii_digit() || matches!(byte, b'&' | b'\\');
-        if byte == u8::MAX {
-            break marked;
-        }
-        byte += 1;
-    }
-};
-
 /// Whether a digit may begin with this byte.
 pub(super) fn may_begin(byte: u8) -> bool {
-    DIGIT_STARTS[usize::from(byte)]
+    byte.is_ascii_digit() | (byte == b'&') | (byte == b'\\')
 }
 
 /// A digit as it is written: plain, or by number in XML or JSON.
@@ -102,10 +91,7 @@ pub(super) fn sweep(bytes: &mut [u8], kept: &[Range<usize>]) {
             Some(place) => (place.start.max(at), place.end),
             None => (bytes.len(), bytes.len()),
         };
-        let next = bytes[at..stop]
-            .iter()
-            .position(|b| DIGIT_STARTS[usize::from(*b)]);
-        at = match next.map(|skipped| at + skipped) {
+        at = match long_run(bytes, at, stop) {
             None => after,
             Some(at) => short_run(bytes, at).unwrap_or_else(|| match digit(bytes, at) {
                 Some(_) => sweep_run(bytes, at),
@@ -113,6 +99,37 @@ pub(super) fn sweep(bytes: &mut [u8], kept: &[Range<usize>]) {
             }),
         };
     }
+}
+
+/// Where a digit may begin a row as long as a card number, all of bytes that card numbers and times
+/// are written with: nearly all digits of a message are in shorter rows.
+fn long_run(bytes: &[u8], from: usize, stop: usize) -> Option<usize> {
+    let mut at = from;
+    while at < stop {
+        let rows = marks(bytes, at, |_, byte, _| may_belong(byte));
+        let rows = rows & rows >> 1;
+        let rows = rows & rows >> 2;
+        let rows = rows & rows >> 4;
+        // Twelve of them.
+        let rows = rows & rows >> 4;
+        if rows != 0 {
+            let begins = rows & marks(bytes, at, |_, byte, _| may_begin(byte));
+            if begins != 0 {
+                return Some(at + lowest(begins)).filter(|place| *place < stop);
+            }
+        }
+        // Of the last bytes the row was not seen to its end.
+        at += BLOCK - (DIGITS.start - 1);
+    }
+    None
+}
+
+/// Whether it may be a byte of a digit, of a separator, or of a time, which counts only as a whole.
+/// There are others of which it says the same; but few of letters, and none that part values.
+fn may_belong(byte: u8) -> bool {
+    let is_sign = (byte <= b';') & (byte != b'"') & (byte != b'\'');
+    let is_written = (byte == b'u') | (byte | 0x20 == b'x') | (byte == b'\\') | (byte == b'_');
+    is_sign | is_written | (byte == b'T') | !byte.is_ascii()
 }
 
 /// The end of a row of plain digits that is too short for a card and that nothing goes on with.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::marks::next;
 use super::number::{MASK, separator};
 
 /// What people write before a card's security code, in lower case.
@@ -31,25 +32,23 @@ const CARD_DIGITS_MIN: usize = 12;
 /// Between a card and its expiry: ` valid until: `.
 const EXPIRY_GAP: usize = 16;
 
-/// What a masked number or a word for a code may begin with.
-static BEGINS: [bool; 256] = {
-    let mut begins = [false; 256];
-    begins[MASK as usize] = true;
-    let letters = *b"cCsSpPkK";
-    let mut at = 0;
-    while at < letters.len() {
-        begins[letters[at] as usize] = true;
-        at += 1;
-    }
-    begins
-};
+/// Whether a masked number or a word for a code may begin here; no word goes on with such a word.
+fn may_begin(before: u8, here: u8, behind: u8) -> bool {
+    let is_letter = |byte: u8, letter: u8| byte | 0x20 == letter;
+    let c = is_letter(here, b'c') & (is_letter(behind, b'v') | is_letter(behind, b's'));
+    let s = is_letter(here, b's') & (is_letter(behind, b'e') | is_letter(behind, b'i'));
+    let p = is_letter(here, b'p') & is_letter(behind, b'r');
+    let k = is_letter(here, b'k') & is_letter(behind, b'a');
+    let goes_on = (before | 0x20).wrapping_sub(b'a') < 26;
+    (here == MASK) | ((c | s | p | k) & !goes_on)
+}
 
 /// Masks what is a security code: three or four digits that stand alone behind a word for one, or
 /// behind a masked card number and perhaps its expiry.
 pub(super) fn mask(bytes: &mut [u8]) {
     let mut at = 0;
-    while let Some(skipped) = bytes[at..].iter().position(|b| BEGINS[usize::from(*b)]) {
-        at += skipped;
+    while let Some(begin) = next(bytes, at, may_begin) {
+        at = begin;
         at = match bytes[at] {
             MASK => mask_behind_card(bytes, at),
             _ => match behind_word(bytes, at) {
@@ -130,6 +129,11 @@ fn behind_word(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     if at > 0 && matches!(bytes[at - 1], b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') {
         return None;
     }
+    // The third letter tells nearly all other words apart.
+    let third = bytes.get(at + 2).map(u8::to_ascii_lowercase);
+    if !matches!(third, Some(b'2' | b'c' | b'r' | b'u' | b'v' | 0xc3)) {
+        return None;
+    }
     let lengths = CODE_WORDS
         .iter()
         .filter_map(|word| word_here(bytes, at, word));
@@ -194,6 +198,19 @@ mod tests {
         let mut bytes = said.as_bytes().to_vec();
         mask(&mut bytes);
         String::from_utf8(bytes).expect("lengths stay")
+    }
+
+    #[test]
+    fn every_word_for_a_code_is_looked_for() {
+        for word in CODE_WORDS {
+            for word in [word.as_bytes(), word.to_uppercase().as_bytes()] {
+                assert!(may_begin(b' ', word[0], word[1]), "{word:?}");
+                assert!(
+                    behind_word(&[word, b" 123"].concat(), 0).is_some(),
+                    "{word:?}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,6 @@ use keyrack_model::stay::StayRange;
 
 use super::message::{EndRule, NAMESPACE};
 use crate::xml::Element;
-use crate::xml::figures::Figures;
 use crate::xml::write::Writer;
 
 /// One aspect of one span; what a message leaves out stays as it is at the channel.
@@ -46,77 +45,81 @@ pub(crate) enum Switch {
 /// An aspect of a span, ready to be written.
 pub(crate) struct Status<'a> {
     /// Names this element in the channel's answer; from 1.
-    pub(crate) locator: usize,
+    pub(crate) locator: i64,
     pub(crate) nights: StayRange,
     pub(crate) room: &'a str,
     pub(crate) rate: Option<&'a str>,
     pub(crate) aspect: Aspect,
 }
 
+/// Bytes of an element, as a rule.
+const STATUS_LENGTH: usize = 320;
+
 /// Writes a message for one hotel. `version` is the channel's own.
 pub(crate) fn write(hotel: &str, version: &str, end: EndRule, statuses: &[Status<'_>]) -> Vec<u8> {
+    let length = (statuses.len() + 1) * STATUS_LENGTH;
     let attributes = [("xmlns", NAMESPACE), ("Version", version)];
-    Writer::message("OTA_HotelAvailNotifRQ", &attributes, |w| {
-        w.element("AvailStatusMessages", &[("HotelCode", hotel)], |w| {
-            for status in statuses {
-                write_status(w, end, status);
-            }
-        });
+    Writer::long_message(length, "OTA_HotelAvailNotifRQ", &attributes, |w| {
+        w.tag("AvailStatusMessages")
+            .text("HotelCode", hotel)
+            .holding(|w| {
+                for status in statuses {
+                    write_status(w, end, status);
+                }
+            });
     })
 }
 
 fn write_status(w: &mut Writer, end: EndRule, status: &Status<'_>) {
-    let locator = Figures::place(status.locator);
     let limit = match status.aspect {
-        Aspect::Limit(rooms) => Figures::number(rooms),
-        _ => Figures::number(0),
+        Aspect::Limit(rooms) => Some(rooms),
+        _ => None,
     };
-    let attributes = [
-        ("BookingLimit", limit.as_str()),
-        ("BookingLimitMessageType", "SetLimit"),
-        ("LocatorID", locator.as_str()),
-    ];
-    let attributes = match status.aspect {
-        Aspect::Limit(_) => &attributes[..],
-        _ => &attributes[2..],
-    };
-    w.element("AvailStatusMessage", attributes, |w| {
-        write_control(w, end, status.nights, status.room, status.rate);
-        match status.aspect {
-            Aspect::Limit(_) => {}
-            Aspect::Switch(switch, open) => {
-                let state = ("Status", if open { "Open" } else { "Close" });
-                match switch {
-                    Switch::Sale => w.empty("RestrictionStatus", &[state]),
-                    Switch::Arrival => {
-                        w.empty("RestrictionStatus", &[("Restriction", "Arrival"), state]);
-                    }
-                    Switch::Departure => {
-                        w.empty("RestrictionStatus", &[("Restriction", "Departure"), state]);
-                    }
+    w.tag("AvailStatusMessage")
+        .with(limit, |tag, rooms| {
+            tag.number("BookingLimit", rooms)
+                .word("BookingLimitMessageType", "SetLimit")
+        })
+        .number("LocatorID", status.locator)
+        .holding(|w| {
+            write_control(w, end, status.nights, status.room, status.rate);
+            match status.aspect {
+                Aspect::Limit(_) => {}
+                Aspect::Switch(switch, open) => write_switch(w, switch, open),
+                Aspect::Through { min } => {
+                    w.tag("LengthsOfStay")
+                        .holding(|w| length(w, "SetMinLOS", min));
+                }
+                Aspect::Arriving { min, max } => {
+                    w.tag("LengthsOfStay")
+                        .word("ArrivalDateBased", "true")
+                        .holding(|w| {
+                            length(w, "SetMinLOS", min);
+                            length(w, "SetMaxLOS", max);
+                        });
                 }
             }
-            Aspect::Through { min } => {
-                w.element("LengthsOfStay", &[], |w| length(w, "SetMinLOS", min));
-            }
-            Aspect::Arriving { min, max } => {
-                w.element("LengthsOfStay", &[("ArrivalDateBased", "true")], |w| {
-                    length(w, "SetMinLOS", min);
-                    length(w, "SetMaxLOS", max);
-                });
-            }
-        }
-    });
+        });
 }
 
-fn length(w: &mut Writer, kind: &str, nights: i32) {
-    let nights = Figures::number(nights);
-    let attributes = [
-        ("Time", nights.as_str()),
-        ("TimeUnit", "Day"),
-        ("MinMaxMessageType", kind),
-    ];
-    w.empty("LengthOfStay", &attributes);
+fn write_switch(w: &mut Writer, switch: Switch, open: bool) {
+    let restriction = match switch {
+        Switch::Sale => None,
+        Switch::Arrival => Some("Arrival"),
+        Switch::Departure => Some("Departure"),
+    };
+    w.tag("RestrictionStatus")
+        .with(restriction, |tag, kind| tag.word("Restriction", kind))
+        .word("Status", if open { "Open" } else { "Close" })
+        .empty();
+}
+
+fn length(w: &mut Writer, kind: &'static str, nights: i32) {
+    w.tag("LengthOfStay")
+        .number("Time", nights)
+        .word("TimeUnit", "Day")
+        .word("MinMaxMessageType", kind)
+        .empty();
 }
 
 /// The nights, room and rate that a message speaks of.
@@ -128,22 +131,17 @@ pub(crate) fn write_control(
     rate: Option<&str>,
 ) {
     let (start, end) = end.write(nights);
-    let attributes = [
-        ("Start", start.as_str()),
-        ("End", end.as_str()),
-        ("InvTypeCode", room),
-        ("RatePlanCode", rate.unwrap_or_default()),
-    ];
-    let attributes = match rate {
-        Some(_) => &attributes[..],
-        None => &attributes[..3],
-    };
-    w.empty("StatusApplicationControl", attributes);
+    w.tag("StatusApplicationControl")
+        .day("Start", start)
+        .day("End", end)
+        .text("InvTypeCode", room)
+        .with(rate, |tag, rate| tag.text("RatePlanCode", rate))
+        .empty();
 }
 
 /// What such a message says, span by span; a limit always speaks of the room. Errors are
 /// sentences that name the element by its number.
-pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
+pub(crate) fn read(root: Element<'_>, end: EndRule) -> Result<AriPush, String> {
     read_list(
         root,
         ["AvailStatusMessages", "AvailStatusMessage"],
@@ -153,9 +151,9 @@ pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
 
 /// Reads a list of elements that tell spans of one hotel: all of it, or why not.
 pub(crate) fn read_list(
-    root: &Element,
+    root: Element<'_>,
     [list, item]: [&str; 2],
-    each: impl Fn(&Element, &mut Spans) -> Result<(), String>,
+    each: impl Fn(Element<'_>, &mut Spans) -> Result<(), String>,
 ) -> Result<AriPush, String> {
     let outer = root
         .child(list)
@@ -174,7 +172,7 @@ pub(crate) fn read_list(
     })
 }
 
-fn read_status(message: &Element, end: EndRule, spans: &mut Spans) -> Result<(), String> {
+fn read_status(message: Element<'_>, end: EndRule, spans: &mut Spans) -> Result<(), String> {
     let control = message
         .child("StatusApplicationControl")
         .ok_or("StatusApplicationControl is missing")?;

@@ -8,7 +8,6 @@ use keyrack_model::stay::{Stay, StayDate, StayRange};
 
 use crate::fault::kept;
 use crate::xml::Element;
-use crate::xml::figures::Figures;
 
 /// The namespace of every release.
 pub(crate) const NAMESPACE: &str = "http://www.opentravel.org/OTA/2003/05";
@@ -31,18 +30,17 @@ pub(crate) enum EndRule {
 }
 
 impl EndRule {
-    /// Start and end as they are written.
-    pub(crate) fn write(self, nights: StayRange) -> (Figures, Figures) {
+    /// The days that are written as start and end.
+    pub(crate) fn write(self, nights: StayRange) -> (StayDate, StayDate) {
         let end = match self {
             // The departure lies after the arrival, so that there is a day before it.
             Self::IsNight => nights.departure().yesterday(),
         };
-        let end = end.unwrap_or(nights.arrival());
-        (Figures::day(nights.arrival()), Figures::day(end))
+        (nights.arrival(), end.unwrap_or(nights.arrival()))
     }
 
     /// The nights between a written start and end.
-    pub(crate) fn read(self, control: &Element) -> Result<StayRange, String> {
+    pub(crate) fn read(self, control: Element<'_>) -> Result<StayRange, String> {
         let start = required_date(control, "Start")?;
         let end = required_date(control, "End")?;
         let after = match self {
@@ -55,7 +53,7 @@ impl EndRule {
 }
 
 /// A date that must be there.
-pub(crate) fn required_date(element: &Element, name: &str) -> Result<StayDate, String> {
+pub(crate) fn required_date(element: Element<'_>, name: &str) -> Result<StayDate, String> {
     let text = element
         .attribute(name)
         .ok_or_else(|| format!("{} needs {name}, a date such as 2030-03-01", element.name()))?;
@@ -95,14 +93,14 @@ pub(crate) fn instant(text: &str) -> Option<Timestamp> {
 /// `AmountAfterTax` (or, where that is missing, `AmountBeforeTax`) in its currency: a plain
 /// decimal, or an integer with `DecimalPlaces`. `None` where it is missing or no amount: prices
 /// are kept as they come and never cost a guest the room.
-pub(crate) fn amount(element: &Element) -> Option<Money> {
+pub(crate) fn amount(element: Element<'_>) -> Option<Money> {
     ["AmountAfterTax", "AmountBeforeTax"]
         .iter()
         .find_map(|name| money(element, name))
 }
 
 /// An amount under a name of its own.
-pub(crate) fn money(element: &Element, name: &str) -> Option<Money> {
+pub(crate) fn money(element: Element<'_>, name: &str) -> Option<Money> {
     let text = element.attribute(name)?;
     let currency = Currency::from_code(element.attribute("CurrencyCode")?)?;
     let places: Option<u32> = element
@@ -144,7 +142,7 @@ impl Notice {
     /// Characters of the words that are kept.
     pub(crate) const WORDS_CHARS_MAX: usize = 500;
 
-    fn read(element: &Element) -> Self {
+    fn read(element: Element<'_>) -> Self {
         let owned = |name: &str| {
             let text = element.attribute(name)?;
             Some(kept(text, Self::NAME_CHARS_MAX))
@@ -173,13 +171,12 @@ impl Notice {
 }
 
 /// Reads success, warnings and errors below an outermost element.
-pub(crate) fn answer(root: &Element) -> Answer {
-    let notices =
-        |path: &[&str]| -> Vec<Notice> { root.every(path).into_iter().map(Notice::read).collect() };
+pub(crate) fn answer(root: Element<'_>) -> Answer {
+    let notices = |path: [&str; 2]| -> Vec<Notice> { root.every(path).map(Notice::read).collect() };
     Answer {
         success: root.child("Success").is_some(),
-        errors: notices(&["Errors", "Error"]),
-        warnings: notices(&["Warnings", "Warning"]),
+        errors: notices(["Errors", "Error"]),
+        warnings: notices(["Warnings", "Warning"]),
     }
 }
 
@@ -193,10 +190,6 @@ pub(crate) fn reasons(notices: &[Notice]) -> String {
 mod tests {
     use super::*;
     use crate::xml;
-
-    fn element(message: &str) -> Element {
-        xml::read(message.as_bytes()).expect("a message").root
-    }
 
     #[test]
     fn amounts_come_as_integers_with_places_or_as_decimals() {
@@ -229,7 +222,10 @@ mod tests {
             ("AmountAfterTax='1' CurrencyCode='XYZ'", None),
             ("AmountAfterTax='1'", None),
         ] {
-            let read = amount(&element(&format!("<Total {attributes}/>")));
+            let message = format!("<Total {attributes}/>");
+            let text = xml::text(message.as_bytes());
+            let document = xml::read(&text).expect("a message");
+            let read = amount(document.root());
             assert_eq!(
                 read.map(|m| m.to_string()).as_deref(),
                 money,

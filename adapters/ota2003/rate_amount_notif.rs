@@ -7,68 +7,71 @@ use keyrack_model::stay::StayRange;
 use super::avail_notif::{Spans, read_list, write_control};
 use super::message::{EndRule, NAMESPACE, amount};
 use crate::xml::Element;
-use crate::xml::figures::Figures;
 use crate::xml::write::Writer;
 
 /// The prices of a span, ready to be written.
 pub(crate) struct Amounts<'a> {
     /// Names this element in the channel's answer; from 1.
-    pub(crate) locator: usize,
+    pub(crate) locator: i64,
     pub(crate) nights: StayRange,
     pub(crate) room: &'a str,
     pub(crate) rate: &'a str,
-    /// Number of guests (`None`: standard occupancy) and price of a night.
-    pub(crate) amounts: Vec<(Option<u8>, Money)>,
+    /// Price of a night with as many guests as the room is meant for.
+    pub(crate) standard: Option<Money>,
+    /// Prices with others.
+    pub(crate) by_guests: &'a [OccupancyRate],
 }
+
+/// Bytes of an element, as a rule.
+const AMOUNTS_LENGTH: usize = 480;
 
 /// Writes a message for one hotel. `version` is the channel's own.
 pub(crate) fn write(hotel: &str, version: &str, end: EndRule, rates: &[Amounts<'_>]) -> Vec<u8> {
+    let length = (rates.len() + 1) * AMOUNTS_LENGTH;
     let attributes = [("xmlns", NAMESPACE), ("Version", version)];
-    Writer::message("OTA_HotelRateAmountNotifRQ", &attributes, |w| {
-        w.element("RateAmountMessages", &[("HotelCode", hotel)], |w| {
-            for rate in rates {
-                let locator = Figures::place(rate.locator);
-                w.element(
-                    "RateAmountMessage",
-                    &[("LocatorID", locator.as_str())],
-                    |w| {
-                        write_control(w, end, rate.nights, rate.room, Some(rate.rate));
-                        write_amounts(w, &rate.amounts);
-                    },
-                );
-            }
-        });
+    Writer::long_message(length, "OTA_HotelRateAmountNotifRQ", &attributes, |w| {
+        w.tag("RateAmountMessages")
+            .text("HotelCode", hotel)
+            .holding(|w| {
+                for rate in rates {
+                    w.tag("RateAmountMessage")
+                        .number("LocatorID", rate.locator)
+                        .holding(|w| {
+                            write_control(w, end, rate.nights, rate.room, Some(rate.rate));
+                            write_amounts(w, rate);
+                        });
+                }
+            });
     })
 }
 
-fn write_amounts(w: &mut Writer, amounts: &[(Option<u8>, Money)]) {
-    w.element("Rates", &[], |w| {
-        w.element("Rate", &[], |w| {
-            w.element("BaseByGuestAmts", &[], |w| {
-                for (guests, money) in amounts {
-                    let minor = Figures::number(money.minor);
-                    let places = Figures::number(money.currency.exponent());
-                    let number = Figures::number(guests.unwrap_or_default());
-                    let attributes = [
-                        ("NumberOfGuests", number.as_str()),
-                        ("AmountAfterTax", minor.as_str()),
-                        ("CurrencyCode", money.currency.code()),
-                        ("DecimalPlaces", places.as_str()),
-                    ];
-                    let attributes = match guests {
-                        Some(_) => &attributes[..],
-                        None => &attributes[1..],
-                    };
-                    w.empty("BaseByGuestAmt", attributes);
+fn write_amounts(w: &mut Writer, rate: &Amounts<'_>) {
+    w.tag("Rates").holding(|w| {
+        w.tag("Rate").holding(|w| {
+            w.tag("BaseByGuestAmts").holding(|w| {
+                if let Some(money) = rate.standard {
+                    write_amount(w, None, money);
+                }
+                for each in rate.by_guests {
+                    write_amount(w, Some(each.guests), each.rate);
                 }
             });
         });
     });
 }
 
+fn write_amount(w: &mut Writer, guests: Option<u8>, money: Money) {
+    w.tag("BaseByGuestAmt")
+        .with(guests, |tag, guests| tag.number("NumberOfGuests", guests))
+        .number("AmountAfterTax", money.minor)
+        .word("CurrencyCode", money.currency.code())
+        .number("DecimalPlaces", money.currency.exponent())
+        .empty();
+}
+
 /// What such a message says, span by span; errors as in
 /// [`avail_notif::read`](super::avail_notif::read).
-pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
+pub(crate) fn read(root: Element<'_>, end: EndRule) -> Result<AriPush, String> {
     read_list(
         root,
         ["RateAmountMessages", "RateAmountMessage"],
@@ -76,7 +79,7 @@ pub(crate) fn read(root: &Element, end: EndRule) -> Result<AriPush, String> {
     )
 }
 
-fn read_amounts(message: &Element, end: EndRule, spans: &mut Spans) -> Result<(), String> {
+fn read_amounts(message: Element<'_>, end: EndRule, spans: &mut Spans) -> Result<(), String> {
     let control = message
         .child("StatusApplicationControl")
         .ok_or("StatusApplicationControl is missing")?;
@@ -87,7 +90,7 @@ fn read_amounts(message: &Element, end: EndRule, spans: &mut Spans) -> Result<()
     let rate = control
         .attribute("RatePlanCode")
         .ok_or("RatePlanCode is missing")?;
-    for base in message.every(&["Rates", "Rate", "BaseByGuestAmts", "BaseByGuestAmt"]) {
+    for base in message.every(["Rates", "Rate", "BaseByGuestAmts", "BaseByGuestAmt"]) {
         let money = amount(base).ok_or("BaseByGuestAmt needs an amount and its currency")?;
         let values = &mut spans.of(nights, room, Some(rate)).values;
         match base.attribute("NumberOfGuests").map(str::parse) {

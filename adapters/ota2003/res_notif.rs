@@ -28,12 +28,12 @@ pub(crate) fn rooms_fit(rooms: usize) -> Result<(), String> {
 
 /// Adults, and the age of each child; `None` where no count is told at all. A guest with an age
 /// is a child, unless the age code says adult (10).
-pub(crate) fn guest_counts(stay: &Element) -> (Option<i32>, Vec<Option<i32>>) {
-    let counts = stay.every(&["GuestCounts", "GuestCount"]);
-    let told = !counts.is_empty();
+pub(crate) fn guest_counts(stay: Element<'_>) -> (Option<i32>, Vec<Option<i32>>) {
+    let mut told = false;
     let mut adults = 0;
     let mut ages = Vec::new();
-    for count in counts {
+    for count in stay.every(["GuestCounts", "GuestCount"]) {
+        told = true;
         let number = count.attribute("Count").and_then(|n| n.parse().ok());
         let number: i32 = number.unwrap_or(1).clamp(0, COUNT_MAX);
         let age: Option<i32> = count.attribute("Age").and_then(|age| age.parse().ok());
@@ -53,7 +53,7 @@ pub(crate) fn guest_counts(stay: &Element) -> (Option<i32>, Vec<Option<i32>>) {
 }
 
 /// A customer: name, e-mail, telephone, language.
-pub(crate) fn customer(customer: &Element) -> Guest {
+pub(crate) fn customer(customer: Element<'_>) -> Guest {
     let email = customer.child("Email").map(Element::text);
     let phone = customer
         .children("Telephone")
@@ -71,7 +71,7 @@ pub(crate) fn customer(customer: &Element) -> Guest {
 }
 
 /// A name as one line.
-fn person(name: &Element) -> String {
+fn person(name: Element<'_>) -> String {
     let parts = ["GivenName", "MiddleName", "SurnamePrefix", "Surname"]
         .iter()
         .filter_map(|part| name.child(part))
@@ -107,12 +107,12 @@ impl Remarks {
     }
 
     /// Adds comments and special requests below an element.
-    pub(crate) fn add_all(&mut self, element: &Element) {
+    pub(crate) fn add_all(&mut self, element: Element<'_>) {
         for (list, each) in [
             ("Comments", "Comment"),
             ("SpecialRequests", "SpecialRequest"),
         ] {
-            for comment in element.every(&[list, each]) {
+            for comment in element.every([list, each]) {
                 for words in comment.all() {
                     if matches!(words.name(), "Text" | "ListItem") {
                         self.add(words.text());

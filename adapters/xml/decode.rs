@@ -1,5 +1,7 @@
 //! Bytes to text: believes the label where the bytes bear it out, and says so where they do not.
 
+use std::borrow::Cow;
+
 use super::fault::XmlFault;
 
 /// The text of a message in UTF-8, ISO-8859-1 or windows-1252.
@@ -7,15 +9,15 @@ use super::fault::XmlFault;
 /// A Latin label over bytes that are valid UTF-8 beyond ASCII is taken as mistaken: such bytes
 /// are practically never Latin text. NUL is no character of XML and no text of a database: it
 /// becomes the replacement character, so that one broken name never costs its neighbours.
-pub(crate) fn decode(bytes: &[u8]) -> Result<String, XmlFault> {
+pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, XmlFault> {
     let text = labelled(bytes)?;
     match text.contains('\0') {
-        true => Ok(text.replace('\0', "\u{fffd}")),
+        true => Ok(Cow::Owned(text.replace('\0', "\u{fffd}"))),
         false => Ok(text),
     }
 }
 
-fn labelled(bytes: &[u8]) -> Result<String, XmlFault> {
+fn labelled(bytes: &[u8]) -> Result<Cow<'_, str>, XmlFault> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Err(XmlFault::of(
@@ -25,7 +27,7 @@ fn labelled(bytes: &[u8]) -> Result<String, XmlFault> {
     let label = label(bytes);
     let utf8 = std::str::from_utf8(bytes);
     match (known(label.as_deref()), utf8) {
-        (Label::Utf8 | Label::Latin, Ok(text)) => Ok(text.to_owned()),
+        (Label::Utf8 | Label::Latin, Ok(text)) => Ok(Cow::Borrowed(text)),
         (Label::Latin, Err(_)) => Ok(bytes.iter().map(|byte| windows_1252(*byte)).collect()),
         (Label::Utf8, Err(fault)) => Err(XmlFault::of(format!(
             "the message says that it is {}, but byte {} is not",
@@ -101,11 +103,13 @@ mod tests {
     #[test]
     fn odd_labels_of_known_encodings_are_read() {
         for label in ["UTF8", "utf-8", "US-ASCII", "iso-8859-1"] {
-            let text = decode(&written(label, "Zoë".as_bytes())).expect(label);
+            let bytes = written(label, "Zoë".as_bytes());
+            let text = decode(&bytes).expect(label);
             assert!(text.contains("Zoë"), "{label}");
         }
         for label in ["ISO-8859-1", "windows-1252", "CP1252"] {
-            let text = decode(&written(label, b"Zo\xeb \x80")).expect(label);
+            let bytes = written(label, b"Zo\xeb \x80");
+            let text = decode(&bytes).expect(label);
             assert!(text.contains("Zoë €"), "{label}");
         }
     }

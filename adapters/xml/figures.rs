@@ -1,78 +1,55 @@
-//! Numbers and days as messages write them, on the stack: a push has thousands of them.
+//! Numbers and days as messages write them, without memory of their own: a push has thousands.
 
 use keyrack_model::stay::StayDate;
 
 /// The longest: the lowest number of 64 bits, with its sign.
 const LENGTH_MAX: usize = 20;
 
-/// A number or a day in digits.
-#[derive(Clone, Copy)]
-pub(crate) struct Figures {
-    bytes: [u8; LENGTH_MAX],
-    from: usize,
+/// Writes a whole number.
+#[inline]
+pub(super) fn number(number: i64, out: &mut Vec<u8>) {
+    let mut figures = [0; LENGTH_MAX];
+    let mut from = LENGTH_MAX;
+    let mut rest = number.unsigned_abs();
+    loop {
+        from -= 1;
+        figures[from] = digit(rest);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        from -= 1;
+        figures[from] = b'-';
+    }
+    out.extend_from_slice(&figures[from..]);
 }
 
-impl Figures {
-    /// A whole number.
-    pub(crate) fn number(number: impl Into<i64>) -> Self {
-        let number: i64 = number.into();
-        let mut figures = Self {
-            bytes: [b'0'; LENGTH_MAX],
-            from: LENGTH_MAX,
-        };
-        let mut rest = number.unsigned_abs();
-        loop {
-            figures.put(rest % 10);
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        if number < 0 {
-            figures.from -= 1;
-            figures.bytes[figures.from] = b'-';
-        }
-        figures
-    }
+/// Writes a day, such as `2030-03-01`; years have four digits.
+#[inline]
+pub(super) fn day(day: StayDate, out: &mut Vec<u8>) {
+    let year = u64::from(day.year().unsigned_abs());
+    let (month, of_month) = (day.month().unsigned_abs(), day.day().unsigned_abs());
+    let (month, of_month) = (u64::from(month), u64::from(of_month));
+    out.extend_from_slice(&[
+        digit(year / 1000),
+        digit(year / 100),
+        digit(year / 10),
+        digit(year),
+        b'-',
+        digit(month / 10),
+        digit(month),
+        b'-',
+        digit(of_month / 10),
+        digit(of_month),
+    ]);
+}
 
-    /// A place in a list.
-    pub(crate) fn place(place: usize) -> Self {
-        Self::number(i64::try_from(place).unwrap_or(i64::MAX))
-    }
-
-    /// A day, such as `2030-03-01`; years have four digits.
-    pub(crate) fn day(day: StayDate) -> Self {
-        let mut figures = Self {
-            bytes: [b'-'; LENGTH_MAX],
-            from: LENGTH_MAX,
-        };
-        for (part, digits) in [
-            (i16::from(day.day()), 2),
-            (i16::from(day.month()), 2),
-            (day.year(), 4),
-        ] {
-            if figures.from < LENGTH_MAX {
-                figures.from -= 1;
-            }
-            let mut rest = u64::from(part.unsigned_abs());
-            for _ in 0..digits {
-                figures.put(rest % 10);
-                rest /= 10;
-            }
-        }
-        figures
-    }
-
-    fn put(&mut self, digit: u64) {
-        self.from -= 1;
-        self.bytes[self.from] = b'0' + u8::try_from(digit).unwrap_or(0);
-    }
-
-    /// As text.
-    pub(crate) fn as_str(&self) -> &str {
-        let digits = std::str::from_utf8(&self.bytes[self.from..]);
-        digits.expect("digits, a sign and hyphens are ASCII")
-    }
+/// The last digit of a number.
+#[inline]
+fn digit(number: u64) -> u8 {
+    b'0' + u8::try_from(number % 10).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -80,31 +57,30 @@ mod tests {
     use jiff::civil::date;
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
-    use super::*;
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).expect("digits, a sign and hyphens are ASCII")
+    }
 
     #[test]
     fn days_are_written_as_the_calendar_writes_them() {
         for day in [date(2030, 3, 1), date(2031, 12, 31), date(987, 1, 9)] {
-            assert_eq!(Figures::day(day).as_str(), day.to_string());
+            assert_eq!(written(|out| super::day(day, out)), day.to_string());
         }
     }
 
     proptest! {
         #[test]
-        fn numbers_are_written_whole(number in any::<i64>(), place in any::<u32>()) {
-            let written = Figures::number(number);
-            prop_assert_eq!(written.as_str(), number.to_string());
-            let place = usize::try_from(place).expect("32 bits");
-            let written = Figures::place(place);
-            prop_assert_eq!(written.as_str(), place.to_string());
+        fn numbers_are_written_whole(number in any::<i64>()) {
+            prop_assert_eq!(written(|out| super::number(number, out)), number.to_string());
         }
 
         #[test]
         fn extremes_have_room(lowest in i64::MIN..i64::MIN + 9, highest in i64::MAX - 9..i64::MAX) {
-            let written = Figures::number(lowest);
-            prop_assert_eq!(written.as_str(), lowest.to_string());
-            let written = Figures::number(highest);
-            prop_assert_eq!(written.as_str(), highest.to_string());
+            for number in [lowest, highest] {
+                prop_assert_eq!(written(|out| super::number(number, out)), number.to_string());
+            }
         }
     }
 }

@@ -28,8 +28,9 @@ fn message(set: &str, inventories: &str) -> String {
 }
 
 fn takes(message: &str, without: Option<&str>) -> Result<AriPush, String> {
-    let document = xml::read(message.as_bytes()).expect("XML");
-    read(&document.root, &|name| Some(name) != without)
+    let text = xml::text(message.as_bytes());
+    let document = xml::read(&text).expect("XML");
+    read(document.root(), &|name| Some(name) != without)
 }
 
 #[test]

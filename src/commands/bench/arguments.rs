@@ -13,7 +13,7 @@ pub struct BenchArguments {
     #[arg(long, global = true)]
     pub json: bool,
     /// Seconds that each contender runs in each round.
-    #[arg(long, global = true, default_value_t = 0.6)]
+    #[arg(long, global = true, default_value_t = 0.5)]
     pub seconds: f64,
     /// Measured rounds after the warm-up.
     #[arg(long, global = true, default_value_t = 3)]

@@ -90,32 +90,31 @@ async fn grow(
     report: &mut Report,
 ) -> Result<()> {
     let length = Duration::from_secs_f64(arguments.seconds.max(1.0) * 2.0);
-    let beside = async |large: &Place| {
-        side_by_side(
-            arguments.rounds,
-            async |number| large.micros(Shape::Spread, length, number).await,
-            async |number| small.micros(Shape::Spread, length, number).await,
-        )
-        .await
+    let mut beside = async |large: &Place, [hold, mixed]: [&'static str; 2]| {
+        for (shape, name) in [(Shape::Spread, hold), (Shape::Mixed, mixed)] {
+            let pairs = side_by_side(
+                arguments.rounds,
+                async |number| large.micros(shape, length, number).await,
+                async |number| small.micros(shape, length, number).await,
+            );
+            report.add(Row::of(time(name), &pairs.await?));
+        }
+        Ok::<_, anyhow::Error>(())
     };
     let middle = Place::of(growth.properties.div_ceil(10)).await?;
-    report.add(Row::of(
-        time("a hold, a tenth of the hotels"),
-        &beside(&middle).await?,
-    ));
+    let names = [
+        "a hold, a tenth of the hotels",
+        "mixed, a tenth of the hotels",
+    ];
+    beside(&middle, names).await?;
     middle.clear().await?;
     let large = Place::of(growth.properties).await?;
-    report.add(Row::of(time("a hold, all hotels"), &beside(&large).await?));
+    beside(&large, ["a hold, all hotels", "mixed, all hotels"]).await?;
     large.ground.write_history(growth.history_millions).await?;
-    report.add(Row::of(
-        time("a hold, with history"),
-        &beside(&large).await?,
-    ));
+    beside(&large, ["a hold, with history", "mixed, with history"]).await?;
     let soaked = soak(&large, growth, length).await?;
-    report.add(Row::of(
-        time("a hold, after the long day"),
-        &beside(&large).await?,
-    ));
+    let names = ["a hold, after the long day", "mixed, after the long day"];
+    beside(&large, names).await?;
     report.add(Row::of(
         time("mixed, end of the day to its start"),
         &[soaked],

@@ -1,25 +1,33 @@
 -- What pushing needs beside the ground: more hotels, the plans and their rates, the accounts with their mappings,
 -- and what their channels were told before the bench began.
 
--- So many more hotels, with their nights. Constraints that every row meets by its making are not proven row by row.
-create function bench_chain(hotels integer, types integer, first date, nights integer, rooms_ integer)
+-- So many more hotels, by number, with their nights: more can be made at the same time by another. Constraints that
+-- every row meets by its making are not proven row by row.
+create function bench_chain(first_hotel integer, last_hotel integer, types integer, first date, nights integer,
+                            rooms_ integer)
 returns void language plpgsql as $$
+declare
+    made bigint[];
+    -- Asked once: the clock is a look into a table.
+    at_once timestamptz := ledger_now();
 begin
     set local session_replication_role = replica;
-    insert into property (code, name, time_zone, currency, hold_seconds)
-    select 'chain-' || n, 'Chain ' || n, 'UTC', 'EUR', 86400 from generate_series(1, hotels) n;
+    with hotel as (
+        insert into property (code, name, time_zone, currency, hold_seconds)
+        select 'chain-' || n, 'Chain ' || n, 'UTC', 'EUR', 86400 from generate_series(first_hotel, last_hotel) n
+        returning property_id)
+    select array_agg(property_id order by property_id) into made from hotel;
     insert into room_type (property_id, code, name, rooms)
-    select property_id, 'type-' || t, 'Type', rooms_ from property, generate_series(1, types) t
-     where property.code like 'chain-%' order by 1, 2;
+    select property_id, 'type-' || t, 'Type', rooms_ from unnest(made) property_id, generate_series(1, types) t
+     order by 1, 2;
     insert into night (property_id, room_type_id, stay_date, physical)
     select property_id, room_type_id, first + d, rooms_
-      from property join room_type using (property_id), generate_series(0, nights - 1) d
-     where property.code like 'chain-%' order by 1, 2, 3;
+      from room_type, generate_series(0, nights - 1) d where property_id = any(made) order by 1, 2, 3;
     insert into ledger_entry (property_id, command_id, line, kind, room_type_id, night_from, night_until, quantity,
                               from_pool, to_pool, actor, at)
     select property_id, gen_random_uuid(), 0, 'capacity_set', room_type_id, first, first + nights, rooms_,
-           'outside', 'free', 'bench', ledger_now()
-      from property join room_type using (property_id) where property.code like 'chain-%';
+           'outside', 'free', 'bench', at_once
+      from room_type where property_id = any(made);
 end
 $$;
 

@@ -29,7 +29,7 @@ pub fn in_words() -> String {
 pub async fn measure(arguments: &BenchArguments, stage: &Stage, report: &mut Report) -> Result<()> {
     let asked = at_most("a hold, against no pushing", 1, "ms", 1.03, 1.0);
     let hurried = at_most("a hold in a hurry", 1, "ms", 0.0, 0.0).shown();
-    for (asked, thinks, share) in [(asked, THINKS, 3.0), (hurried, HURRIES, 1.5)] {
+    for (asked, thinks, share) in [(asked, THINKS, 2.5), (hurried, HURRIES, 0.75)] {
         let length = Duration::from_secs_f64(arguments.seconds * share);
         let pairs = side_by_side(
             arguments.rounds.max(1),
