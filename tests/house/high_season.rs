@@ -126,15 +126,18 @@ async fn high_season_switches_two_accounts_to_their_allotments_and_back() {
     rules(&app, &[]).await;
     show(&app, &stage, 6, (5, 5)).await;
     assert_eq!(drawn(&app, booking, 6).await, (1, 1));
+    // What a channel has sold is a fact, and takes of what is kept for it before it takes of what
+    // is everybody's.
     portal.sells(&app, 6, 7).expect("it shows five");
-    show(&app, &stage, 6, (4, 4)).await;
-    assert_eq!(drawn(&app, portal, 6).await, (0, 4), "nothing of its own");
+    until_drawn(&app, portal, 6, (1, 3)).await;
+    assert_eq!(free(&app, 6).await, 5);
+    booking.shows(&app, app.night(6), 5).await;
     booking
         .channel
         .cancel(&guest.reference)
         .expect("it is there");
     until_drawn(&app, booking, 6, (0, 2)).await;
-    assert_eq!(free(&app, 6).await, 4, "his room was never shared");
+    assert_eq!(free(&app, 6).await, 5, "his room was never shared");
     app.end().await;
     stage.sandbox.stop().await;
 }

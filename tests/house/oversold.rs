@@ -49,8 +49,8 @@ async fn four_ways_to_oversell_are_four_causes_four_ends_and_one_mail_each() {
     // Nobody takes the post while the first two happen, and then the daemon sleeps.
     house.post.close(true);
     house.sold_by_both(lag);
-    house.sold_unmapped(unmapped).await;
     house.case(lag).await;
+    house.sold_unmapped(unmapped).await;
     house.case(unmapped).await;
     house.app.fall_asleep().await;
     house.post.close(false);

@@ -159,8 +159,11 @@ impl House {
             cases.retain(|case| case["nights"][0]["stay_date"] == night.as_str());
             cases.pop().filter(|case| case["cause"] != "undetermined")
         });
-        let found = found.await;
-        let found = found.unwrap_or_else(|| panic!("no case of {night} has a cause"));
+        let Some(found) = found.await else {
+            let cases = self.app.get(&list).await.body;
+            let sold = self.app.get(&format!("{LINDE}/reservations")).await.body;
+            panic!("no case of {night} has a cause: {cases:#}, {sold:#}");
+        };
         let path = format!("{LINDE}/overbooking-cases/{}", found["id"]);
         self.app.get(&path).await.expect(200)
     }
