@@ -99,18 +99,7 @@ pub fn cause_in_words(cause: &str, evidence: &Evidence, zone: &TimeZone) -> Stri
         "staff_forced" => {
             format!("{who} booked beyond what there is, by force, at {booked}{reason}")
         }
-        "capacity_cut" => {
-            let opened = at(evidence.opened_at);
-            match evidence.rooms {
-                None | Some(1) => format!(
-                    "{who} took 1 room out of sale at {opened}{reason}: it was sold already"
-                ),
-                Some(rooms) => format!(
-                    "{who} took {rooms} rooms out of sale at {opened}{reason}: they were sold \
-                     already"
-                ),
-            }
-        }
+        "capacity_cut" => cut_in_words(who, evidence.rooms, &at(evidence.opened_at), &reason),
         "meant" => "it was meant: within the overbooking limit, and fewer have cancelled than \
                     was expected"
             .to_owned(),
@@ -121,6 +110,18 @@ pub fn cause_in_words(cause: &str, evidence: &Evidence, zone: &TimeZone) -> Stri
             ),
             None => "why is still being looked into".to_owned(),
         },
+    }
+}
+
+/// Who took how many rooms out of sale, when and why.
+fn cut_in_words(who: &str, rooms: Option<i32>, opened: &str, reason: &str) -> String {
+    match rooms {
+        None | Some(1) => {
+            format!("{who} took 1 room out of sale at {opened}{reason}: it was sold already")
+        }
+        Some(rooms) => format!(
+            "{who} took {rooms} rooms out of sale at {opened}{reason}: they were sold already"
+        ),
     }
 }
 
