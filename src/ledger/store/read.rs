@@ -15,7 +15,7 @@ use super::claim;
 use super::row::{KeptRow, ReferenceRow, ReservationRow, RoomStayRow};
 use crate::decide::draft::{Night, NightKey, ReservationKey, Seen};
 use crate::error::LedgerError;
-use crate::id_map::IdMap;
+use keyrack_model::id_map::IdMap;
 
 /// What a batch needs to see.
 #[derive(Clone, Debug, Default)]
