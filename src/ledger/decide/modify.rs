@@ -98,8 +98,8 @@ fn may_change_rooms(
         }
         Status::Held | Status::Confirmed | Status::CheckedIn => Ok(()),
         status => Err(Refusal::IllegalTransition(format!(
-            "the rooms of a reservation that is {} are not changed",
-            status.as_str()
+            "the rooms of a reservation that is {} are not changed: undo that first, or book anew",
+            status.in_words()
         ))),
     }
 }

@@ -1,6 +1,7 @@
 //! Why the ledger will not: every reason, as a value.
 
 use keyrack_model::id::RoomTypeId;
+use keyrack_model::money::Money;
 use keyrack_model::stay::StayDate;
 use serde::{Deserialize, Serialize};
 
@@ -54,13 +55,12 @@ pub enum Refusal {
     Several(Vec<(usize, Refusal)>),
     /// The hotel's own change of a channel's reservation needs `told_channel: true`.
     NeedsToldChannel,
-    /// A way out of an overbooking costs more than may be spent without a manager; in minor units
-    /// of the property's currency.
+    /// A way out of an overbooking costs more than may be spent without a manager.
     NeedsApproval {
         /// What it costs.
-        cost_minor: i64,
+        cost: Money,
         /// What may be spent.
-        above_minor: i64,
+        above: Money,
     },
 }
 

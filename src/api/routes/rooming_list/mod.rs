@@ -1,17 +1,17 @@
 //! A group's rooming list: one reservation a line, drawn from the group's blocks.
 
 mod line;
+mod wish;
 
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
-use keyrack_ledger::allotments::{self, AllotmentRow};
-use keyrack_ledger::command::{Asked, By, Command, Wish, WishedRoom};
-use keyrack_ledger::decide::allotment::Owner;
+use keyrack_ledger::allotments;
+use keyrack_ledger::command::{Asked, By, Command, Idempotency, Wish};
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::reservations;
-use keyrack_model::id::ReservationId;
-use keyrack_model::reservation::{Guest, GuestName, Source};
+use keyrack_model::id::{PropertyId, ReservationId};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -19,14 +19,16 @@ use uuid::Uuid;
 
 use crate::auth::{At, Books};
 use crate::extract::{Ask, Segments, read};
-use crate::names::Names;
+use crate::idempotency::Repeat;
+use crate::problem::sentence::sentence;
 use crate::problem::{FieldError, Problem, Problems};
-use crate::refused::{in_words, refused_without_nights};
+use crate::refusal::in_words;
+use crate::refused::refused_without_nights;
 use crate::routes::groups::{GroupPath, found};
 use crate::routes::properties::PropertyPath;
 use crate::state::ApiState;
 
-use self::line::Line;
+use self::wish::wish;
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
@@ -100,9 +102,11 @@ struct RoomingLineView {
 /// Takes a group's rooming list in: CSV in UTF-8 with the columns `guest_name`, `arrival`,
 /// `departure`, and where they are wanted `room_type`, `allotment`, `adults`, `email`, `note`. Each
 /// line becomes a confirmed reservation of one room, drawn from the group's block of its type. At
-/// most 300 lines.
+/// most 300 lines. An `Idempotency-Key` is required: the same list under the same key goes on where
+/// it broke off, and no line is booked twice. Front desk.
 #[utoipa::path(post, path = "/v1/properties/{property}/groups/{group}/rooming-list", tag = "pools",
-    params(PropertyPath, GroupPath, TakeAsk),
+    params(PropertyPath, GroupPath, TakeAsk,
+        ("Idempotency-Key" = String, Header, description = "Fresh for each list")),
     request_body(content = String, content_type = "text/csv"),
     responses((status = 200, body = RoomingListView), Problems))]
 async fn take(
@@ -110,27 +114,33 @@ async fn take(
     at: At<Books>,
     Segments(path): Segments<GroupPath>,
     Ask(TakeAsk { mode }): Ask<TakeAsk>,
+    repeat: Repeat,
     Text(bytes): Text,
 ) -> Result<Json<RoomingListView>, Problem> {
     let (ledger, house) = (state.ledger(), &at.house);
     let group = found(&state, house, &path.group).await?;
-    let names = house.read_names().await?;
-    let mut blocks = allotments::list(ledger, house.id).await?;
-    blocks.retain(|one| one.owner == Owner::Group(group.id));
+    let asked = repeat.required(&at.caller, &bytes)?;
+    let blocks = allotments::of_group(ledger, house.id, group.id).await?;
+    let names = house.names_of_blocks(&blocks).await?;
     let lines = line::read(&bytes).map_err(|why| Problem::invalid("", why))?;
+    let list = List {
+        house: house.id,
+        by: at.caller.by(),
+        asked,
+    };
+    let begun = Uuid::now_v7();
     let lines: Vec<Wished> = lines
         .into_iter()
         .map(|line| {
             let line = line?;
             let number = line.number;
-            let wish = wish(line, &blocks, &names).map_err(|why| (number, why))?;
-            Ok((number, wish))
+            let wish = wish(line, list.id_of(begun, number), &blocks, &names);
+            Ok((number, wish.map_err(|why| (number, why))?))
         })
         .collect();
-    let by = at.caller.by();
     let outcomes = match mode {
-        Mode::AllOrNothing => all(&state, house.id, &by, lines).await?,
-        Mode::GoodOnes => good_ones(&state, house.id, &by, lines).await?,
+        Mode::AllOrNothing => all(&state, &list, lines).await?,
+        Mode::GoodOnes => good_ones(&state, &list, lines).await?,
     };
     let made = outcomes.iter().filter(|one| one.why.is_none()).count();
     Ok(Json(RoomingListView {
@@ -140,14 +150,56 @@ async fn take(
     }))
 }
 
+/// A list that is taken.
+struct List {
+    house: PropertyId,
+    by: By,
+    /// How a repeat is known.
+    asked: Idempotency,
+}
+
+impl List {
+    /// The reservation that a line becomes, of the instant at which the list was first taken: a
+    /// repeat finds them again by that of any of them.
+    fn id_of(&self, begun: Uuid, line: u64) -> ReservationId {
+        let mut hash = Sha256::new();
+        for part in [&self.asked.scope, &self.asked.key, &self.asked.fingerprint] {
+            hash.update(part.as_bytes());
+            hash.update(b"\n");
+        }
+        hash.update(line.to_be_bytes());
+        let mut bytes = [0; 10];
+        bytes.copy_from_slice(&hash.finalize()[..10]);
+        let millis = u64::try_from(begun.as_u128() >> 80).unwrap_or(0);
+        let id = uuid::Builder::from_unix_timestamp_millis(millis, &bytes);
+        ReservationId(id.into_uuid())
+    }
+
+    fn ask(&self, command: Command, idempotency: Idempotency) -> Asked {
+        let asked = Asked::new(self.house, self.by.clone().into(), command);
+        Asked {
+            idempotency: Some(idempotency),
+            ..asked
+        }
+    }
+
+    /// Each line has a key of its own.
+    fn of_line(&self, line: u64) -> Idempotency {
+        let asked = self.asked.clone();
+        Idempotency {
+            scope: format!("{} line {line}", asked.scope),
+            ..asked
+        }
+    }
+}
+
 /// A line with its number: a wish, or what is wrong with it.
 type Wished = Result<(u64, Wish), (u64, String)>;
 
 /// All of them in one piece, or a problem that names each line that is in the way.
 async fn all(
     state: &ApiState,
-    property: keyrack_model::id::PropertyId,
-    by: &By,
+    list: &List,
     lines: Vec<Wished>,
 ) -> Result<Vec<RoomingLineView>, Problem> {
     let wrong: Vec<FieldError> = lines
@@ -159,33 +211,44 @@ async fn all(
         return Err(Problem::invalid_fields(wrong));
     }
     let (numbers, wishes): (Vec<u64>, Vec<Wish>) = lines.into_iter().flatten().unzip();
-    let ids: Vec<ReservationId> = wishes.iter().map(|wish| wish.reservation).collect();
-    let asked = Asked::new(property, by.clone().into(), Command::RequestAll(wishes));
-    if let Err(refusal) = state.ledger().ask(asked).await? {
-        let errors = match &refusal {
-            Refusal::Several(all) => all
-                .iter()
-                .map(|(index, why)| at_line(numbers[*index], in_words(why)))
-                .collect(),
-            _ => Vec::new(),
-        };
-        return Err(Problem {
-            errors,
-            ..refused_without_nights(refusal)
-        });
-    }
-    let mut views = Vec::new();
-    for (line, id) in numbers.into_iter().zip(ids) {
-        let folio = reservations::load(state.ledger(), property, id).await?;
-        let number = folio.map(|folio| folio.reservation.number.to_string());
-        views.push(RoomingLineView {
+    let begun = wishes.first().map(|wish| wish.reservation);
+    let asked = list.ask(Command::RequestAll(wishes), list.asked.clone());
+    let receipt = match state.ledger().ask(asked).await? {
+        Ok(receipt) => receipt,
+        Err(refusal) => return Err(refused(refusal, &numbers)),
+    };
+    let first = receipt.reservation.map(|first| first.id).or(begun);
+    let begun = first.map_or(Uuid::nil(), |id| id.0);
+    let ids: Vec<_> = numbers
+        .iter()
+        .map(|line| list.id_of(begun, *line))
+        .collect();
+    let folios = reservations::load_all(state.ledger(), list.house, &ids).await?;
+    let views = numbers.into_iter().zip(ids).map(|(line, id)| {
+        let made = folios.iter().find(|folio| folio.reservation.id == id);
+        RoomingLineView {
             line,
             reservation: Some(id.0),
-            number,
+            number: made.map(|folio| folio.reservation.number.to_string()),
             why: None,
-        });
+        }
+    });
+    Ok(views.collect())
+}
+
+/// What stands in the way, line by line.
+fn refused(refusal: Refusal, numbers: &[u64]) -> Problem {
+    let errors = match &refusal {
+        Refusal::Several(all) => all
+            .iter()
+            .map(|(index, why)| at_line(numbers[*index], in_words(why)))
+            .collect(),
+        _ => Vec::new(),
+    };
+    Problem {
+        errors,
+        ..refused_without_nights(refusal)
     }
-    Ok(views)
 }
 
 fn at_line(number: u64, message: String) -> FieldError {
@@ -198,17 +261,16 @@ fn at_line(number: u64, message: String) -> FieldError {
 /// Each for itself.
 async fn good_ones(
     state: &ApiState,
-    property: keyrack_model::id::PropertyId,
-    by: &By,
+    list: &List,
     lines: Vec<Wished>,
 ) -> Result<Vec<RoomingLineView>, Problem> {
     let mut views = Vec::new();
     for line in lines {
-        let not_made = |line, why| RoomingLineView {
+        let not_made = |line, why: String| RoomingLineView {
             line,
             reservation: None,
             number: None,
-            why: Some(why),
+            why: Some(sentence(&why)),
         };
         let (line, wish) = match line {
             Ok(line) => line,
@@ -217,13 +279,12 @@ async fn good_ones(
                 continue;
             }
         };
-        let id = wish.reservation;
         let command = Command::Request(Box::new(wish));
-        let asked = Asked::new(property, by.clone().into(), command);
+        let asked = list.ask(command, list.of_line(line));
         views.push(match state.ledger().ask(asked).await? {
             Ok(receipt) => RoomingLineView {
                 line,
-                reservation: Some(id.0),
+                reservation: receipt.reservation.as_ref().map(|made| made.id.0),
                 number: receipt.reservation.map(|made| made.number.to_string()),
                 why: None,
             },
@@ -231,72 +292,4 @@ async fn good_ones(
         });
     }
     Ok(views)
-}
-
-/// The wish of a line: a room of the group's block.
-fn wish(line: Line, blocks: &[AllotmentRow], names: &Names) -> Result<Wish, String> {
-    let block = block(&line, blocks, names)?;
-    let guest = Guest {
-        name: line.guest.clone(),
-        email: line.email,
-        ..Guest::default()
-    };
-    let room = WishedRoom {
-        room_stay: None,
-        room_type: block.room_type,
-        rate_plan: None,
-        stay: line.stay,
-        quantity: 1,
-        price: None,
-        adults: line.adults,
-        children_ages: Vec::new(),
-        guest_name: Some(GuestName(line.guest)),
-        allotment: Some(block.id),
-    };
-    Ok(Wish {
-        reservation: ReservationId(Uuid::now_v7()),
-        hold: None,
-        source: Source::Group,
-        rooms: vec![room],
-        guest: Some(guest),
-        note: line.note,
-        owner_id: None,
-        payment_reference: None,
-        channel: None,
-        guaranteed: false,
-        force: None,
-    })
-}
-
-/// The block that a line draws from: the one that it names, else the first of its type.
-fn block<'a>(
-    line: &Line,
-    blocks: &'a [AllotmentRow],
-    names: &Names,
-) -> Result<&'a AllotmentRow, String> {
-    let codes = |pick: &dyn Fn(&AllotmentRow) -> String| {
-        let mut codes: Vec<String> = blocks.iter().map(pick).collect();
-        codes.dedup();
-        codes.join(", ")
-    };
-    if let Some(code) = &line.allotment {
-        let named = blocks.iter().find(|block| block.code == *code);
-        let known = codes(&|block| block.code.clone());
-        return named.ok_or_else(|| format!("allotment: the group has {known}"));
-    }
-    let of_type = |code: &str| {
-        let id = names.room_types.id(code);
-        blocks.iter().find(|block| Some(block.room_type) == id)
-    };
-    let known = codes(&|block| names.room_types.shown(block.room_type));
-    match &line.room_type {
-        Some(code) => of_type(code).ok_or_else(|| {
-            format!("room_type: no rooms of it are kept for the group, but of {known}")
-        }),
-        None => match blocks {
-            [only] => Ok(only),
-            [] => Err("no rooms are kept for the group: agree an allotment of it first".to_owned()),
-            _ => Err(format!("room_type: say which, of {known}")),
-        },
-    }
 }

@@ -49,7 +49,11 @@ pub fn cause_in_words(cause: &str, evidence: &Evidence, zone: &TimeZone) -> Stri
             .to_string(),
         None => "a time that is not known".to_owned(),
     };
-    let seller = evidence.sold_by.as_deref().unwrap_or("a channel");
+    let name = evidence.sold_by.as_deref().unwrap_or("the channel");
+    let seller = match &evidence.sold_by {
+        Some(code) => format!("Account {code}"),
+        None => "A channel".to_owned(),
+    };
     let booked = at(evidence.booked_at);
     let heard = at(evidence.received_at);
     let close = close(evidence).map(|told| {
@@ -62,36 +66,54 @@ pub fn cause_in_words(cause: &str, evidence: &Evidence, zone: &TimeZone) -> Stri
         )
     });
     let close = close.unwrap_or_else(|| "no close of the night was sent before".to_owned());
-    let who = evidence.actor.as_deref().unwrap_or("somebody");
+    let who = evidence.actor.as_deref().map_or("Somebody", person);
     match cause {
         "sold_before_close_could_arrive" => format!(
             "{seller} sold the room at {booked}, before our close could arrive: {close}. We heard \
-             of it at {heard}. Nobody did anything wrong; a buffer rule keeps a room back"
+             of it at {heard}. Nobody did anything wrong: let a buffer rule keep a room back."
         ),
         "push_failed" => format!(
             "{seller} sold the room at {booked}, since our close did not get through: {close}. We \
-             heard of it at {heard}. Look at the account's failed messages"
+             heard of it at {heard}. Look at the account's failed messages."
         ),
         "channel_reopened" => format!(
             "{seller} sold the room at {booked} although it had taken our close: {close}. We heard \
-             of it at {heard}. Ask {seller} why it sells what is closed, and who pays"
+             of it at {heard}. Ask {name} why it sells what is closed, and who pays."
         ),
         "unmapped" => format!(
-            "{seller} sold a room under a code that no mapping knew at {booked}; we heard of it at \
-             {heard}, and nothing had closed it. Map the code"
+            "{seller} sold a room at {booked} under a code that no mapping knew: we heard of it at \
+             {heard}, and nothing had closed it. Map the code."
         ),
-        "staff_forced" => format!("{who} booked beyond what there is, by force, at {booked}"),
-        "capacity_cut" => format!("{who} took rooms away that were sold already"),
-        "meant" => "it was meant: within the overbooking limit, and fewer have cancelled than \
-                    was expected"
+        "staff_forced" => format!(
+            "{who} booked beyond what there is, by force, at {booked}. Ask what was meant, and \
+             choose who is moved."
+        ),
+        "capacity_cut" => format!(
+            "{who} took rooms away that were sold already. Give them back if they can \
+             be slept in, or choose who is moved."
+        ),
+        "meant" => "It was meant: the night is within its overbooking limit, and fewer guests \
+                    have cancelled than was expected. Choose who is moved while there is time."
             .to_owned(),
         _ => match &evidence.sold_by {
-            Some(seller) => format!(
-                "{seller} sold the room at {booked}; we heard of it at {heard}. Why it could is \
-                 still being looked into"
+            Some(_) => format!(
+                "{seller} sold the room at {booked}, and we heard of it at {heard}. Why it could \
+                 is still being looked into: work on the case all the same."
             ),
-            None => "why is still being looked into".to_owned(),
+            None => "Why is still being looked into: work on the case all the same.".to_owned(),
         },
+    }
+}
+
+/// Whoever did it, by name: `key:1 (Anna)` is Anna.
+fn person(actor: &str) -> &str {
+    let name = actor
+        .split_once(" (")
+        .map(|(_, name)| name.trim_end_matches(')'));
+    match name.filter(|name| !name.is_empty()) {
+        Some(name) => name,
+        None if actor.starts_with("key:") => "Somebody",
+        None => actor,
     }
 }
 
@@ -105,6 +127,8 @@ fn close(evidence: &Evidence) -> Option<&Told> {
 
 #[cfg(test)]
 mod tests {
+    use keyrack_model::overbooking::Cause;
+
     use super::*;
 
     fn at(text: &str) -> Option<Timestamp> {
@@ -140,12 +164,59 @@ mod tests {
             assert!(words.contains(part), "{part:?} in {words:?}");
         }
         let forced = cause_in_words("staff_forced", &evidence, &rome);
-        assert!(forced.contains("key:1 (Anna)"), "{forced}");
+        assert!(forced.starts_with("Anna booked beyond"), "{forced}");
     }
 
     #[test]
     fn what_is_not_known_is_said_to_be_so() {
         let words = cause_in_words("undetermined", &Evidence::default(), &TimeZone::UTC);
-        assert_eq!(words, "why is still being looked into");
+        let said = "Why is still being looked into: work on the case all the same.";
+        assert_eq!(words, said);
+    }
+
+    /// Whatever is known of a case: what happened, and what to do about it.
+    #[test]
+    fn every_cause_is_told_in_sentences_that_can_be_acted_on() {
+        let whole = Evidence {
+            told: vec![Told {
+                account: Some("portal".to_owned()),
+                stay_date: "2030-03-03".to_owned(),
+                closed: Some(true),
+                due_at: at("2030-02-20T12:00:01Z"),
+                ..Told::default()
+            }],
+            booked_at: at("2030-02-20T12:00:00Z"),
+            received_at: at("2030-02-20T12:00:09Z"),
+            sold_by: Some("portal".to_owned()),
+            actor: Some("key:1 (Anna)".to_owned()),
+        };
+        for cause in Cause::ALL {
+            for evidence in [&whole, &Evidence::default()] {
+                let words = cause_in_words(cause.as_str(), evidence, &TimeZone::UTC);
+                let case = format!("{cause:?}: {words}");
+                assert!(words.starts_with(char::is_uppercase), "{case}");
+                assert!(words.ends_with('.') && !words.contains(".."), "{case}");
+                let acts = ["Ask", "Map", "Look", "let", "choose", "Choose", "work"];
+                assert!(
+                    acts.iter().any(|act| words.contains(act)),
+                    "what to do: {case}"
+                );
+                for inside in ["key:", "_", "None", "T12:"] {
+                    assert!(!words.contains(inside), "{inside:?}: {case}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn who_did_it_is_named() {
+        for (actor, name) in [
+            ("key:1 (Anna)", "Anna"),
+            ("key:7", "Somebody"),
+            ("key:7 ()", "Somebody"),
+            ("worker:release", "worker:release"),
+        ] {
+            assert_eq!(person(actor), name);
+        }
     }
 }
