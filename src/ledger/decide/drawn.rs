@@ -234,7 +234,7 @@ pub fn of_wish(
 /// What a wish draws from the allotments that it names, or that its account sells from. The desk
 /// sells from the shared pool alone.
 pub fn draw_wished(
-    draft: &Draft,
+    draft: &mut Draft,
     property: PropertyId,
     wish: &Wish,
     rooms: &[RoomStay],
@@ -260,8 +260,18 @@ pub fn draw_wished(
     if short.is_empty() {
         Ok(drawn)
     } else {
-        Err(Refusal::AllotmentExhausted(short))
+        Err(exhausted(draft, property, short))
     }
+}
+
+/// The refusal of rooms that an allotment does not have. Where holds take rooms of those nights,
+/// dead ones among them are let go before it counts.
+pub fn exhausted(draft: &mut Draft, property: PropertyId, short: Vec<TypeNight>) -> Refusal {
+    let mut nights = short.iter();
+    if nights.any(|night| draft.night(property, *night).held > 0) {
+        draft.starve(property);
+    }
+    Refusal::AllotmentExhausted(short)
 }
 
 /// Whether a force lets a room come from elsewhere than its allotment.

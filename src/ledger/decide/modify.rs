@@ -65,7 +65,7 @@ type Named = BTreeMap<RoomStayId, AllotmentId>;
 /// What rooms newly take comes from the allotment that they name, else first from those that they
 /// draw from already.
 fn draw_anew(
-    draft: &Draft,
+    draft: &mut Draft,
     before: &Reservation,
     after: &mut Reservation,
     named: &Named,
@@ -80,7 +80,7 @@ fn draw_anew(
     if short.is_empty() {
         Ok(())
     } else {
-        Err(Refusal::AllotmentExhausted(short))
+        Err(drawn::exhausted(draft, before.property, short))
     }
 }
 
