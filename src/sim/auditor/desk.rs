@@ -6,6 +6,7 @@ use keyrack_model::id::ReservationId;
 use keyrack_model::reservation::Status;
 use keyrack_model::stay::{StayDate, plus_days};
 
+use super::draw::draw_as_fact;
 use super::entry::Entry;
 use super::expected::Expected;
 use super::hold::{changed, read, unchanged};
@@ -24,7 +25,8 @@ pub fn progress(
         Err(no) => return no,
     };
     let today = house.rules.today(now);
-    let next = match step {
+    let before = entry.clone();
+    let mut next = match step {
         Progress::CheckIn => arrives(entry, today, Status::CheckedIn),
         Progress::NoShow { keep } => {
             let by_rule = match house.rules.no_show_keeps.as_str() {
@@ -44,6 +46,9 @@ pub fn progress(
         Progress::ReleaseNoShow => release(entry, today),
         Progress::Overdue => overdue(entry, today),
     };
+    if let (Progress::Undo | Progress::Overdue, Next::Changed(entry)) = (step, &mut next) {
+        draw_as_fact(house, Some(&before), entry, &house.dead(now));
+    }
     match next {
         Next::Changed(entry) => changed(house, id, entry, now),
         Next::Same => unchanged(house, id),

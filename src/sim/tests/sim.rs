@@ -10,6 +10,9 @@ const SEED: &str = "KEYRACK_SIM_SEED";
 /// How many seeds, where it is said.
 const SEEDS: &str = "KEYRACK_SIM_SEEDS";
 
+/// How often a failing script is run at most to make it shorter, where it is said.
+const TRIES: &str = "KEYRACK_SIM_TRIES";
+
 const SEEDS_DEFAULT: u64 = 200;
 
 #[test]
@@ -18,12 +21,16 @@ fn two_hundred_seeds_of_commands_and_crashes_leave_every_number_proved() {
     let number = |text: String| text.parse::<u64>().expect("a number");
     let first = named(SEED).map(number);
     let seeds = named(SEEDS).map(number);
+    let mut options = Options::default();
+    if let Some(tries) = named(TRIES) {
+        options.shrink_tries = tries.parse().expect("a number");
+    }
     let campaign = Campaign {
         first_seed: first.unwrap_or(0),
         seeds: seeds.unwrap_or(if first.is_some() { 1 } else { SEEDS_DEFAULT }),
         limit: None,
         threads: 2,
-        options: Options::default(),
+        options,
     };
     let summary = campaign.run(&follow).expect("the simulation runs");
     tell(&summary);
