@@ -334,7 +334,7 @@ pub struct Block {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The reservation after it; `None` for commands on nights, and for a tombstone.
-    pub reservation: Option<Reservation>,
+    pub reservation: Option<Box<Reservation>>,
     /// What it did, in one word: `held`, `confirmed`, `confirmed_in_grace`, `retaken`, `repeated`,
     /// `tombstone`, `older` …
     pub did: String,

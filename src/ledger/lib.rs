@@ -21,6 +21,7 @@ pub mod error;
 pub mod groups;
 pub mod handle;
 pub mod holds;
+pub mod id_map;
 mod interrupt;
 pub mod inventory;
 pub mod keys;

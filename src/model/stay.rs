@@ -52,8 +52,8 @@ impl Stay {
 
     /// Each night in order.
     pub fn nights(self) -> impl Iterator<Item = StayDate> {
-        self.arrival
-            .series(1.day())
+        let next = |night: &StayDate| night.tomorrow().ok();
+        std::iter::successors(Some(self.arrival), next)
             .take_while(move |night| *night < self.departure)
     }
 

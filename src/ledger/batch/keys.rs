@@ -1,6 +1,6 @@
 //! What a batch of commands needs to see.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use keyrack_model::id::{CaseId, PropertyId, RoomTypeId};
@@ -13,11 +13,12 @@ use crate::decide::blocks::shifted;
 use crate::decide::draft::{Night, NightKey, ReservationKey, Seen, SeenRooms};
 use crate::decide::guest_limit::{ArrivalKey, arrivals, guest_keys};
 use crate::decide::rules::Rules;
+use crate::id_map::IdMap;
 use crate::store::rate::RateRange;
 use crate::store::read::Keys;
 
 /// Rules by property.
-pub(super) type RulesOf = HashMap<PropertyId, Arc<Rules>>;
+pub(super) type RulesOf = IdMap<PropertyId, Arc<Rules>>;
 
 /// What the commands name: keys, reservations, references, nights, numbers. `relook` asks whether
 /// a wish has been carried out before its connection broke.

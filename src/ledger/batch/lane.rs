@@ -7,14 +7,13 @@
 //! its whole property. A lane for every property alone left batches a third as full: whoever asks
 //! next is seldom at a hotel that nobody is busy with.
 
-use std::collections::{HashMap, HashSet};
-
 use keyrack_model::id::{PropertyId, RoomTypeId};
 
 use super::memory::Memory;
 use super::proof::changed_by;
-use crate::command::{Asked, Command, WishedRoom};
+use crate::command::{Answer, Asked, Command, WishedRoom};
 use crate::decide::rules::Rules;
+use crate::id_map::{IdMap, IdSet};
 
 /// What a command holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +58,13 @@ fn types(asked: &Asked, rules: &Rules, memory: &Memory) -> Option<Vec<RoomTypeId
 }
 
 /// Lanes that are held.
-#[derive(Default)]
-pub(super) struct Held(HashMap<PropertyId, Part>);
+#[derive(Debug, Default)]
+pub(crate) struct Held(IdMap<PropertyId, Part>);
 
+#[derive(Debug)]
 enum Part {
     Whole,
-    Types(HashSet<RoomTypeId>),
+    Types(IdSet<RoomTypeId>),
 }
 
 impl Held {
@@ -87,7 +87,7 @@ impl Held {
             }
             Lane::Types(property, types) => {
                 let part = self.0.entry(*property);
-                let part = part.or_insert_with(|| Part::Types(HashSet::new()));
+                let part = part.or_insert_with(|| Part::Types(IdSet::default()));
                 if let Part::Types(held) = part {
                     held.extend(types);
                 }
@@ -95,26 +95,104 @@ impl Held {
         }
     }
 
-    /// Lets go what a batch held; nobody else held any of it.
-    pub(super) fn free(&mut self, lanes: &[Lane]) {
-        for lane in lanes {
-            match lane {
-                Lane::Whole(property) => {
-                    self.0.remove(property);
+    /// Holds all of that as well.
+    pub(super) fn hold_all(&mut self, of: &Self) {
+        for (property, part) in &of.0 {
+            match part {
+                Part::Whole => {
+                    self.0.insert(*property, Part::Whole);
                 }
-                Lane::Types(property, types) => {
-                    let Some(Part::Types(held)) = self.0.get_mut(property) else {
-                        continue;
-                    };
-                    held.retain(|one| !types.contains(one));
-                    if held.is_empty() {
-                        self.0.remove(property);
+                Part::Types(types) => {
+                    let held = self.0.entry(*property);
+                    let held = held.or_insert_with(|| Part::Types(IdSet::default()));
+                    if let Part::Types(held) = held {
+                        held.extend(types);
                     }
                 }
             }
         }
     }
+
+    /// Lets go what a batch held; nobody else held any of it.
+    pub(super) fn free(&mut self, of: &Self) {
+        for (property, part) in &of.0 {
+            let is_free = match (self.0.get_mut(property), part) {
+                (Some(Part::Types(held)), Part::Types(types)) => {
+                    held.retain(|one| !types.contains(one));
+                    held.is_empty()
+                }
+                _ => true,
+            };
+            if is_free {
+                self.0.remove(property);
+            }
+        }
+    }
+
+    fn types(&self) -> impl Iterator<Item = (PropertyId, RoomTypeId)> {
+        self.0.iter().flat_map(|(property, part)| {
+            let types = match part {
+                Part::Whole => None,
+                Part::Types(types) => Some(types.iter()),
+            };
+            types.into_iter().flatten().map(|one| (*property, *one))
+        })
+    }
 }
+
+/// What the next batch may expect of a lane, by what the last one in it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mood {
+    /// To write rows that others read: one batch at a time.
+    #[default]
+    Exclusive,
+    /// To write nothing, as where all is sold: others may do so beside it. Where one writes
+    /// nevertheless, the versions of the rows say so.
+    Open,
+}
+
+impl Mood {
+    /// By the answers to a batch.
+    pub(super) fn after(answers: &[Answer]) -> Self {
+        if answers.iter().all(Result::is_err) {
+            Self::Open
+        } else {
+            Self::Exclusive
+        }
+    }
+}
+
+/// Of types of rooms; the others are exclusive.
+#[derive(Default)]
+pub(super) struct Moods(IdMap<(PropertyId, RoomTypeId), Mood>);
+
+impl Moods {
+    pub(super) fn of(&self, lane: &Lane) -> Mood {
+        let Lane::Types(property, types) = lane else {
+            return Mood::Exclusive;
+        };
+        let mut moods = types.iter().map(|one| self.0.get(&(*property, *one)));
+        let first = moods.next().flatten().copied().unwrap_or_default();
+        if moods.all(|mood| mood == Some(&first)) {
+            first
+        } else {
+            Mood::Exclusive
+        }
+    }
+
+    pub(super) fn set(&mut self, held: &Held, mood: Mood) {
+        for of in held.types() {
+            if mood == Mood::Exclusive {
+                self.0.remove(&of);
+            } else if self.0.len() < MOODS_MAX {
+                self.0.insert(of, mood);
+            }
+        }
+    }
+}
+
+/// Types whose mood is known at most; the others are exclusive.
+const MOODS_MAX: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
@@ -141,13 +219,18 @@ mod tests {
             assert_eq!(held.meets(&lane), meets, "{lane:?}");
         }
         held.hold(&types(1, &[3]));
-        held.free(&[types(1, &[1, 2])]);
+        let all = |lane: &Lane| {
+            let mut all = Held::default();
+            all.hold(lane);
+            all
+        };
+        held.free(&all(&types(1, &[1, 2])));
         assert!(held.meets(&types(1, &[3])) && !held.meets(&types(1, &[1])));
-        held.free(&[types(1, &[3])]);
+        held.free(&all(&types(1, &[3])));
         assert!(!held.meets(&whole(1)));
         held.hold(&whole(2));
         assert!(held.meets(&types(2, &[9])));
-        held.free(&[whole(2)]);
+        held.free(&all(&whole(2)));
         assert!(!held.meets(&types(2, &[9])));
     }
 }

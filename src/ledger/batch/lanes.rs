@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
 
-use super::lane::{Held, Lane};
+use super::lane::{Held, Lane, Mood, Moods};
 use crate::command::{Answer, Asked};
 use crate::error::LedgerError;
 
@@ -29,8 +29,17 @@ pub(crate) struct Lanes {
 struct State {
     pending: VecDeque<Pending>,
     busy: Held,
+    moods: Moods,
     in_flight: usize,
     is_closed: bool,
+}
+
+/// What a batch holds until [`Lanes::release`].
+#[derive(Debug)]
+pub(crate) struct Hold {
+    lanes: Held,
+    /// Lanes that it shares: nothing was written in them lately.
+    open: Held,
 }
 
 /// What a batch costs beside its commands is worth it from so many on: fewer are not shared out.
@@ -65,20 +74,20 @@ impl Lanes {
     /// What is pending and whose lane is free, in order of arrival, at most `max`: all of it, or
     /// a share where other workers are idle, so that one executes while another waits for its
     /// commit. Its lanes are busy until [`Lanes::release`]. `None` once closed and empty.
-    pub(crate) async fn take(&self, max: usize) -> Option<Vec<Pending>> {
+    pub(crate) async fn take(&self, max: usize) -> Option<(Vec<Pending>, Hold)> {
         loop {
             let woken = self.wake.notified();
             {
                 let mut state = self.lock();
                 let idle = self.workers.saturating_sub(state.in_flight).max(1);
-                let batch = state.take(max, idle);
-                if !batch.is_empty() {
+                let taken = state.take(max, idle);
+                if taken.is_some() {
                     state.in_flight += 1;
                     if !state.pending.is_empty() {
                         // The share of another.
                         self.wake.notify_one();
                     }
-                    return Some(batch);
+                    return taken;
                 }
                 if state.is_closed && state.pending.is_empty() {
                     // The other workers must hear it too.
@@ -93,11 +102,13 @@ impl Lanes {
         }
     }
 
-    /// Frees lanes after their batch.
-    pub(crate) fn release(&self, lanes: &[Lane]) {
+    /// Frees lanes after their batch, which says what the next may expect of them.
+    pub(crate) fn release(&self, hold: &Hold, mood: Mood) {
         let more = {
             let mut state = self.lock();
-            state.busy.free(lanes);
+            state.busy.free(&hold.lanes);
+            state.moods.set(&hold.lanes, mood);
+            state.moods.set(&hold.open, mood);
             state.in_flight = state.in_flight.saturating_sub(1);
             !state.pending.is_empty() || state.is_closed
         };
@@ -120,17 +131,19 @@ impl Lanes {
 }
 
 impl State {
-    /// At most `max`; once a share of `idle` workers is taken, only what follows in its lanes. In
-    /// one lane nobody overtakes: what meets something that is left is left.
-    fn take(&mut self, max: usize, idle: usize) -> Vec<Pending> {
+    /// At most `max`; once a share of `idle` workers is taken, only what follows in its lanes,
+    /// where two batches cannot be in one lane. In one lane nobody overtakes: what meets something
+    /// that is left is left.
+    fn take(&mut self, max: usize, idle: usize) -> Option<(Vec<Pending>, Hold)> {
         let share = self.pending.len().div_ceil(idle).max(SHARE_MIN);
         let (mut taken, mut left) = (Held::default(), Held::default());
         let mut batch = Vec::new();
         let mut rest = VecDeque::new();
         while let Some(pending) = self.pending.pop_front() {
             let lane = &pending.lane;
-            let is_of_share = batch.len() < share || taken.meets(lane);
-            if is_of_share && !self.busy.meets(lane) && !left.meets(lane) {
+            let is_of_share = batch.len() < share
+                || (taken.meets(lane) && self.moods.of(lane) == Mood::Exclusive);
+            if is_of_share && !left.meets(lane) && !self.busy.meets(lane) {
                 taken.hold(lane);
                 batch.push(pending);
                 if batch.len() >= max {
@@ -143,130 +156,23 @@ impl State {
         }
         rest.append(&mut self.pending);
         self.pending = rest;
-        for pending in &batch {
-            self.busy.hold(&pending.lane);
+        (!batch.is_empty()).then(|| {
+            let hold = self.hold(&batch);
+            (batch, hold)
+        })
+    }
+
+    fn hold(&mut self, batch: &[Pending]) -> Hold {
+        let (mut lanes, mut open) = (Held::default(), Held::default());
+        for pending in batch {
+            let is_open = self.moods.of(&pending.lane) == Mood::Open;
+            let held = if is_open { &mut open } else { &mut lanes };
+            held.hold(&pending.lane);
         }
-        batch
+        self.busy.hold_all(&lanes);
+        Hold { lanes, open }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use keyrack_model::id::{PropertyId, ReservationId, RoomTypeId};
-
-    use super::*;
-    use crate::command::Command;
-
-    fn pending(property: i64, lane: Lane) -> Pending {
-        let command = Command::Expire {
-            reservation: ReservationId(uuid::Uuid::nil()),
-        };
-        let asked = Asked::new(PropertyId(property), std::sync::Arc::default(), command);
-        Pending {
-            asked,
-            lane,
-            reply: oneshot::channel().0,
-        }
-    }
-
-    fn whole(property: i64) -> Lane {
-        Lane::Whole(PropertyId(property))
-    }
-
-    fn push(lanes: &Lanes, property: i64) {
-        assert!(lanes.push(pending(property, whole(property))).is_ok());
-    }
-
-    /// A wish for rooms of a type.
-    fn wish(lanes: &Lanes, property: i64, room_type: i64) {
-        let lane = Lane::Types(PropertyId(property), vec![RoomTypeId(room_type)]);
-        assert!(lanes.push(pending(property, lane)).is_ok());
-    }
-
-    async fn taken(lanes: &Lanes, max: usize) -> Vec<i64> {
-        let batch = lanes.take(max).await.expect("open");
-        batch
-            .iter()
-            .map(|pending| pending.asked.property.0)
-            .collect()
-    }
-
-    #[tokio::test]
-    async fn a_lane_has_one_batch_in_flight() {
-        let lanes = Lanes::new(10, 1);
-        push(&lanes, 1);
-        assert_eq!(taken(&lanes, 128).await, [1]);
-        push(&lanes, 1);
-        push(&lanes, 2);
-        assert_eq!(taken(&lanes, 128).await, [2]);
-        lanes.release(&[whole(1)]);
-        assert_eq!(taken(&lanes, 128).await, [1]);
-    }
-
-    #[tokio::test]
-    async fn what_waits_is_carried_out_after_closing_and_nothing_is_let_in() {
-        let lanes = Lanes::new(10, 1);
-        push(&lanes, 1);
-        lanes.close();
-        assert!(lanes.push(pending(1, whole(1))).is_err());
-        assert_eq!(taken(&lanes, 128).await, [1]);
-        lanes.release(&[whole(1)]);
-        assert!(lanes.take(128).await.is_none());
-    }
-
-    #[tokio::test]
-    async fn the_queue_has_an_end() {
-        let lanes = Lanes::new(1, 1);
-        push(&lanes, 1);
-        let refused = lanes.push(pending(1, whole(1))).expect_err("full");
-        assert!(matches!(refused, LedgerError::Conflict));
-    }
-
-    #[tokio::test]
-    async fn idle_workers_get_a_share_each_and_no_lane_is_divided() {
-        let lanes = Lanes::new(100, 2);
-        for _ in 0..SHARE_MIN {
-            push(&lanes, 1);
-            push(&lanes, 2);
-            push(&lanes, 3);
-        }
-        // Half of them is reached amid the third lane: what follows of begun lanes comes along.
-        assert_eq!(taken(&lanes, 128).await.len(), 3 * SHARE_MIN);
-        for property in [1, 4, 4] {
-            push(&lanes, property);
-        }
-        assert_eq!(taken(&lanes, 128).await, [4, 4], "all that is free");
-
-        let lanes = Lanes::new(100, 2);
-        for property in [5, 6] {
-            (0..SHARE_MIN).for_each(|_| push(&lanes, property));
-        }
-        assert_eq!(taken(&lanes, 128).await, [5; SHARE_MIN]);
-        assert_eq!(taken(&lanes, 128).await, [6; SHARE_MIN]);
-        lanes.release(&[whole(5)]);
-        lanes.release(&[whole(6)]);
-        push(&lanes, 5);
-        push(&lanes, 6);
-        assert_eq!(taken(&lanes, 128).await, [5, 6], "too few to share out");
-    }
-
-    #[tokio::test]
-    async fn types_of_one_property_go_side_by_side_and_in_one_lane_nobody_overtakes() {
-        let lanes = Lanes::new(10, 2);
-        wish(&lanes, 1, 7);
-        assert_eq!(taken(&lanes, 128).await, [1]);
-        wish(&lanes, 1, 8);
-        assert_eq!(taken(&lanes, 128).await, [1], "another type");
-        push(&lanes, 1);
-        wish(&lanes, 1, 9);
-        push(&lanes, 2);
-        assert_eq!(
-            taken(&lanes, 128).await,
-            [2],
-            "a wish does not overtake what waits for all of its property"
-        );
-        lanes.release(&[Lane::Types(PropertyId(1), vec![RoomTypeId(7)])]);
-        lanes.release(&[Lane::Types(PropertyId(1), vec![RoomTypeId(8)])]);
-        assert_eq!(taken(&lanes, 128).await, [1, 1]);
-    }
-}
+mod tests;

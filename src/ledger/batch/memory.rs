@@ -14,7 +14,7 @@
 //! from their own writing. Both are bounded, and all is forgotten when a connection breaks or
 //! nothing was asked for a moment: the server may be another, or have been set back.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,12 +25,12 @@ use keyrack_model::stay::StayDate;
 use tokio::time::Instant;
 
 use super::keys::RulesOf;
-use super::remembered::{Clock, Rows, nights_of, types_of};
+use super::remembered::{Clock, Kept, Rows, nights_of, types_of};
 use crate::decide::changes::Changes;
 use crate::decide::draft::{Night, ReservationKey, Seen};
 use crate::store::ahead::Lying;
 use crate::store::apply_row::Place;
-use crate::store::read::{Keys, Sight};
+use crate::store::read::{Keys, Places, Sight};
 
 /// What is remembered.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Memory {
                 now: clock,
                 ..Seen::default()
             },
-            places: HashMap::with_capacity(keys.nights.len()),
+            places: Places::with_capacity_and_hasher(keys.nights.len(), Default::default()),
             versions: Vec::new(),
             with_dead_holds: Default::default(),
             wall,
@@ -74,7 +74,7 @@ impl Memory {
             sight.places.insert(*key, night.1);
         }
         for key in &keys.reservations {
-            let reservation = rows.reservations.get(key)?.clone();
+            let reservation = rows.reservations.get(key)?.reservation.clone();
             if reservation.hold_dead_at.is_some_and(|at| at <= clock) {
                 // The sweeper and its troubles are about it, and raise no version.
                 return None;
@@ -92,16 +92,22 @@ impl Memory {
     /// The plain types of whose nights a reservation takes some, where it is remembered.
     pub fn types_of(&self, key: ReservationKey) -> Option<Vec<RoomTypeId>> {
         let rows = self.lock();
-        let reservation = rows.reservations.peek(&key)?;
-        Some(types_of(reservation))
+        let kept = rows.reservations.peek(&key)?;
+        Some(types_of(&kept.reservation))
     }
 
     /// A read brought the clock; one that took long says too little of it. What it saw of
     /// reservations may be another version than the one that is remembered.
     pub fn read(&self, sight: &Sight, took: Duration) {
         let mut rows = self.lock();
-        for key in sight.seen.reservations.keys() {
-            rows.reservations.remove(key);
+        for (key, seen) in &sight.seen.reservations {
+            let kept = rows.reservations.peek(key);
+            let is_so = |kept: &Kept| {
+                (kept.reservation.version, &kept.reservation.flags) == (seen.version, &seen.flags)
+            };
+            if kept.is_some_and(|kept| !is_so(kept)) {
+                rows.reservations.remove(key);
+            }
         }
         if took <= READ_MAX {
             rows.rest_is_over(Instant::now());
@@ -132,15 +138,18 @@ impl Memory {
         use Status::{Cancelled, Completed, Expired};
         for changed in changes.changed {
             let after = changed.after;
-            rows.reservations.remove(&(after.property, after.id));
+            let was = rows.reservations.remove(&(after.property, after.id));
+            let is_unassigned = was.is_some_and(|(_, was)| {
+                was.is_unassigned && was.reservation.version == changed.version
+            });
             // Where a guest may be moved from his room, the call may flag the row beside.
-            if !changed.has_other_rooms && !matches!(after.status, Cancelled | Completed | Expired)
-            {
-                rows.keep(after);
+            let is_known = !changed.has_other_rooms || is_unassigned;
+            if is_known && !matches!(after.status, Cancelled | Completed | Expired) {
+                rows.keep(after, is_unassigned);
             }
         }
         for new in changes.new {
-            rows.keep(new);
+            rows.keep(new, true);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The rows that are remembered, and how they find room.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::doubt::Doubts;
 use crate::decide::draft::{NightKey, ReservationKey};
 use crate::decide::state::{Reservation, RoomStay};
+use crate::id_map::IdMap;
 use crate::store::ahead::Lying;
 
 /// A type's nights that are remembered, or how often they were wanting.
@@ -27,6 +28,13 @@ struct Nights {
     read_at: Option<Instant>,
 }
 
+/// A reservation as it was written last.
+pub(super) struct Kept {
+    pub reservation: Reservation,
+    /// In this version no physical room is assigned to it: whoever assigns one raises the version.
+    pub is_unassigned: bool,
+}
+
 /// When it was where, by the last read.
 pub(super) struct Clock {
     pub now: Timestamp,
@@ -37,10 +45,10 @@ pub(super) struct Clock {
 /// What is remembered.
 pub(super) struct Rows {
     pub clock: Option<Clock>,
-    types: HashMap<PropertyId, HashMap<RoomTypeId, Nights>>,
+    types: IdMap<PropertyId, IdMap<RoomTypeId, Nights>>,
     /// Nights and types in `types`.
     counts: (usize, usize),
-    pub reservations: Cache<ReservationKey, Reservation>,
+    pub reservations: Cache<ReservationKey, Kept>,
     pub doubts: Doubts,
     room_made_at: Instant,
 }
@@ -49,7 +57,7 @@ impl Default for Rows {
     fn default() -> Self {
         Self {
             clock: None,
-            types: HashMap::new(),
+            types: IdMap::default(),
             counts: (0, 0),
             reservations: latest(RESERVATIONS_MAX),
             doubts: Doubts::lasting(DOUBT_SHORTEST, DOUBT_LONGEST),
@@ -122,11 +130,15 @@ impl Rows {
     }
 
     /// A reservation, unless it is as large as a group's.
-    pub fn keep(&mut self, reservation: Reservation) {
+    pub fn keep(&mut self, reservation: Reservation, is_unassigned: bool) {
         let size = |room: &RoomStay| 1 + room.nightly.len();
         if reservation.rooms.iter().map(size).sum::<usize>() <= RESERVATION_SIZE_MAX {
             let key = (reservation.property, reservation.id);
-            self.reservations.insert(key, reservation);
+            let kept = Kept {
+                reservation,
+                is_unassigned,
+            };
+            self.reservations.insert(key, kept);
         }
     }
 
@@ -205,7 +217,7 @@ impl Rows {
             types.retain(|_, one| is_used(one));
             !types.is_empty()
         });
-        let all = || self.types.values().flat_map(HashMap::values);
+        let all = || self.types.values().flat_map(IdMap::values);
         self.counts = (all().map(|one| one.nights.len()).sum(), all().count());
     }
 
@@ -216,7 +228,7 @@ impl Rows {
         reservations: &BTreeSet<ReservationKey>,
     ) {
         for id in properties {
-            for one in self.types.remove(id).iter().flat_map(HashMap::values) {
+            for one in self.types.remove(id).iter().flat_map(IdMap::values) {
                 self.counts.0 -= one.nights.len();
                 self.counts.1 -= 1;
             }
@@ -237,7 +249,7 @@ impl Rows {
 
 /// Keeps the latest: a hold is confirmed after minutes, and by default all but a few are dropped
 /// that nobody has asked for twice.
-fn latest(count: usize) -> Cache<ReservationKey, Reservation> {
+fn latest(count: usize) -> Cache<ReservationKey, Kept> {
     let options = OptionsBuilder::new()
         .estimated_items_capacity(count)
         .weight_capacity(u64::try_from(count).unwrap_or(u64::MAX))
@@ -315,7 +327,15 @@ mod tests {
         let mut kept = latest(1_000);
         let key = |n: u128| (PropertyId(1), ReservationId(uuid::Uuid::from_u128(n)));
         for n in 0..5_000 {
-            kept.insert(key(n), reservation());
+            let reservation = reservation();
+            let is_unassigned = true;
+            kept.insert(
+                key(n),
+                Kept {
+                    reservation,
+                    is_unassigned,
+                },
+            );
         }
         let found = (4_200..5_000).filter(|n| kept.peek(&key(*n)).is_some());
         assert!(found.count() > 700, "nearly all of the latest");

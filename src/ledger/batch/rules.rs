@@ -1,6 +1,5 @@
 //! Rules of properties, kept as long as their version stands.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keyrack_model::id::PropertyId;
@@ -12,12 +11,13 @@ use super::memory::Memory;
 use crate::command::Asked;
 use crate::decide::rules::Rules;
 use crate::error::LedgerError;
+use crate::id_map::IdMap;
 use crate::store;
 
 /// Rules by property. A guess: every batch reads the present version, and a decision is applied
 /// only while it stands.
 #[derive(Default)]
-pub(crate) struct KnownRules(Mutex<HashMap<PropertyId, Arc<Rules>>>);
+pub(crate) struct KnownRules(Mutex<IdMap<PropertyId, Arc<Rules>>>);
 
 impl KnownRules {
     /// The rules of properties, loaded where they are not known. An unknown property has none.
@@ -26,7 +26,7 @@ impl KnownRules {
         conn: &mut PgConnection,
         properties: impl Iterator<Item = PropertyId>,
     ) -> Result<RulesOf, LedgerError> {
-        let mut found = RulesOf::new();
+        let mut found = RulesOf::default();
         let mut missing = Vec::new();
         {
             let known = self.lock();
@@ -70,7 +70,7 @@ impl KnownRules {
         Ok(loaded)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PropertyId, Arc<Rules>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, IdMap<PropertyId, Arc<Rules>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use super::contention::Contention;
 use super::count::Counts;
-use super::lane::Lane;
-use super::lanes::{Lanes, Pending};
+use super::lane::Mood;
+use super::lanes::{Hold, Lanes, Pending};
 use super::memory::Memory;
 use super::numbers::Numbers;
 use super::retry::Pauses;
@@ -43,10 +43,13 @@ pub(crate) struct Workshop {
 /// Takes batches until the lanes are closed and empty.
 pub(crate) async fn work(shop: Arc<Workshop>) {
     let mut line = Line::default();
-    while let Some(batch) = shop.lanes.take(shop.batch_max).await {
-        let lanes = batch.iter().map(|pending| pending.lane.clone()).collect();
-        let freed = Freed { shop: &shop, lanes };
-        shop.answer(batch, &mut line).await;
+    while let Some((batch, hold)) = shop.lanes.take(shop.batch_max).await {
+        let mut freed = Freed {
+            lanes: &shop.lanes,
+            hold,
+            mood: Mood::Exclusive,
+        };
+        shop.answer(batch, &mut line, &mut freed).await;
         drop(freed);
         // As in `take`: who was answered and asks again comes along.
         tokio::task::yield_now().await;
@@ -92,26 +95,28 @@ const AGE_MAX: Duration = Duration::from_secs(300);
 
 /// Frees the lanes of a batch, also when it panicked.
 struct Freed<'a> {
-    shop: &'a Workshop,
-    lanes: Vec<Lane>,
+    lanes: &'a Lanes,
+    hold: Hold,
+    mood: Mood,
 }
 
 impl Drop for Freed<'_> {
     fn drop(&mut self) {
-        self.shop.lanes.release(&self.lanes);
+        self.lanes.release(&self.hold, self.mood);
     }
 }
 
 impl Workshop {
     /// Carries a batch out and answers each caller after the commit. A batch that fails as a whole
     /// is halved, so that one bad command harms nobody else.
-    async fn answer(&self, batch: Vec<Pending>, line: &mut Line) {
+    async fn answer(&self, batch: Vec<Pending>, line: &mut Line, freed: &mut Freed<'_>) {
         let mut parts = vec![batch];
         while let Some(mut part) = parts.pop() {
             let commands: Vec<&Asked> = part.iter().map(|pending| &pending.asked).collect();
             metrics::histogram!("ledger_batch_commands").record(count(commands.len()));
             match self.carry_out(&commands, line).await {
                 Ok((answers, ahead)) => {
+                    freed.mood = Mood::after(&answers);
                     let done = part
                         .iter()
                         .zip(&answers)

@@ -21,6 +21,7 @@ use super::revise::TypeNight;
 use super::rules::Rules;
 use super::state::Reservation;
 use crate::command::{Asked, By, Idempotency, Receipt};
+use crate::id_map::IdMap;
 
 /// A night of a property.
 pub type NightKey = (PropertyId, RoomTypeId, StayDate);
@@ -60,11 +61,11 @@ pub struct Seen {
     /// The database's clock.
     pub now: Timestamp,
     /// The rules of the batch's properties.
-    pub rules: HashMap<PropertyId, Arc<Rules>>,
+    pub rules: IdMap<PropertyId, Arc<Rules>>,
     /// The nights.
     pub nights: BTreeMap<NightKey, Night>,
     /// The reservations.
-    pub reservations: HashMap<ReservationKey, Reservation>,
+    pub reservations: IdMap<ReservationKey, Reservation>,
     /// The references.
     pub references: HashMap<(AccountId, String), Reference>,
     /// Receipts kept for idempotency keys, by scope and key, with the request's fingerprint.
@@ -72,7 +73,7 @@ pub struct Seen {
     /// Short numbers for new reservations.
     pub numbers: VecDeque<i64>,
     /// Rates and restrictions of the nights that wishes ask for.
-    pub rates: HashMap<PropertyId, RateTable>,
+    pub rates: IdMap<PropertyId, RateTable>,
     /// The physical rooms whose blocks are set, by code.
     pub rooms: SeenRooms,
     /// Nights of allotments, of the types and nights that were read.
@@ -107,7 +108,7 @@ pub struct Draft {
     /// What was seen, with the changes so far.
     pub(super) seen: Seen,
     pub(super) nights_before: BTreeMap<NightKey, Night>,
-    pub(super) reservations_before: HashMap<ReservationKey, Option<Reservation>>,
+    pub(super) reservations_before: IdMap<ReservationKey, Option<Reservation>>,
     pub(super) references_before: HashMap<(AccountId, String), (PropertyId, i64)>,
     pub(super) entries: Vec<Entry>,
     pub(super) guests: BTreeMap<ReservationKey, GuestChange>,
@@ -131,7 +132,7 @@ impl Draft {
             limits: Limits::over(&mut seen.limited),
             seen,
             nights_before: BTreeMap::new(),
-            reservations_before: HashMap::new(),
+            reservations_before: IdMap::default(),
             references_before: HashMap::new(),
             entries: Vec::new(),
             guests: BTreeMap::new(),

@@ -99,7 +99,7 @@ fn put_down(draft: &mut Draft, wish: &Wish, reservation: Reservation) -> Receipt
 /// The receipt of a command on a reservation.
 pub fn receipt(reservation: Reservation, did: &str, nights: Vec<(RoomTypeId, Stay)>) -> Receipt {
     Receipt {
-        reservation: Some(reservation),
+        reservation: Some(Box::new(reservation)),
         did: did.to_owned(),
         nights,
         short: Vec::new(),

@@ -1,6 +1,6 @@
 //! What a batch reads: one round trip, and the locks of the second try.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff_sqlx::{Date, Timestamp};
 use keyrack_model::id::{AccountId, PropertyId, RoomTypeId};
@@ -15,6 +15,7 @@ use super::claim;
 use super::row::{KeptRow, ReferenceRow, ReservationRow, RoomStayRow};
 use crate::decide::draft::{Night, NightKey, ReservationKey, Seen};
 use crate::error::LedgerError;
+use crate::id_map::IdMap;
 
 /// What a batch needs to see.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ pub(crate) struct Keys {
 
 /// Where rows of nights lie, as the database names it: whoever writes one that he has read finds it
 /// there, and nothing where somebody has written it since.
-pub(crate) type Places = HashMap<NightKey, Place>;
+pub(crate) type Places = IdMap<NightKey, Place>;
 
 /// What a batch saw, and what it must know beside.
 pub(crate) struct Sight {

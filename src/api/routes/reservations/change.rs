@@ -82,5 +82,5 @@ pub async fn change(
     let reservation = receipt
         .reservation
         .ok_or_else(|| Problem::not_found("reservation"))?;
-    answered(&state, house, reservation, receipt.is_replay).await
+    answered(&state, house, *reservation, receipt.is_replay).await
 }

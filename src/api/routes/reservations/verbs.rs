@@ -307,7 +307,7 @@ async fn ask(
     let reservation = receipt
         .reservation
         .ok_or_else(|| Problem::not_found("reservation"))?;
-    answered(state, house, reservation, receipt.is_replay).await
+    answered(state, house, *reservation, receipt.is_replay).await
 }
 
 async fn put(

@@ -447,7 +447,7 @@ fn told(
     nights: Vec<(RoomTypeId, StayRange)>,
 ) -> Receipt {
     Receipt {
-        reservation,
+        reservation: reservation.map(Box::new),
         did: did.to_owned(),
         nights,
         short: Vec::new(),

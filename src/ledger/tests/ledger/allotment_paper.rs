@@ -150,7 +150,7 @@ impl Paper {
             now: "2030-05-06T08:00:00Z"
                 .parse::<Timestamp>()
                 .expect("an instant"),
-            rules: [(HOTEL, Arc::new(rules))].into(),
+            rules: std::iter::once((HOTEL, Arc::new(rules))).collect(),
             numbers: VecDeque::from_iter(1..100_000),
             ..Seen::default()
         };

@@ -258,7 +258,10 @@ async fn r24_a_fact_takes_from_its_allotment_then_from_the_shared_pool_then_from
         told.push(receipt.reservation.expect("recorded"));
     }
     let drew = |r: &Reservation| r.detail.drawn.iter().map(|d| d.rooms).sum::<i32>();
-    assert_eq!(told.iter().map(drew).collect::<Vec<_>>(), [1, 0, 0]);
+    assert_eq!(
+        told.iter().map(|one| drew(one)).collect::<Vec<_>>(),
+        [1, 0, 0]
+    );
     assert_eq!(counts(&hotel, tour, 0).await, (1, 1, 0, 0));
     let night = hotel.night(0).await;
     assert_eq!((night.sold, night.allotted, night.oversold), (3, 0, 1));

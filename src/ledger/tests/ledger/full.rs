@@ -66,7 +66,7 @@ impl Full {
         Self {
             suite,
             desk,
-            sold_there: told.reservation.unwrap(),
+            sold_there: *told.reservation.unwrap(),
             hotel,
         }
     }

@@ -264,10 +264,8 @@ pub fn wish_for(room_type: RoomTypeId, from: i32, nights: i32, hold: Option<Hold
 }
 
 pub fn reservation(answer: Answer) -> Reservation {
-    answer
-        .expect("carried out")
-        .reservation
-        .expect("a reservation")
+    let told = answer.expect("carried out").reservation;
+    *told.expect("a reservation")
 }
 
 /// A report of one double room.

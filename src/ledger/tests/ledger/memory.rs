@@ -9,6 +9,7 @@ use keyrack_ledger::handle::Ledger;
 use keyrack_ledger::reservations::{self, AutoRoom};
 use keyrack_model::id::{ReservationId, RoomStayId};
 use keyrack_model::reservation::Status;
+use sqlx::Row as _;
 
 use crate::hotel::{Hotel, ask, cancel, reservation, stay, wished};
 
@@ -20,12 +21,16 @@ async fn remembered(rooms: i32) -> Hotel {
         let held = hotel.held(0, 10).await;
         hotel.ask(cancel(held.id)).await.expect("cancelled");
     }
-    let before = hotel.ledger.remembered_batches();
-    let held = hotel.held(0, 2).await;
-    hotel.ask(cancel(held.id)).await.expect("cancelled");
-    let rested = hotel.ledger.remembered_batches() - before;
-    assert_eq!(rested, 2, "the hold and its cancel");
-    hotel
+    // A machine that is busy elsewhere makes what is remembered old: then it is read once more.
+    for _ in 0..10 {
+        let before = hotel.ledger.remembered_batches();
+        let held = hotel.held(0, 2).await;
+        hotel.ask(cancel(held.id)).await.expect("cancelled");
+        if hotel.ledger.remembered_batches() - before == 2 {
+            return hotel;
+        }
+    }
+    panic!("no hold and its cancel ever rested on what is remembered");
 }
 
 fn confirm(reservation: ReservationId) -> Command {
@@ -270,4 +275,58 @@ async fn nights_that_are_cut_behind_its_back_are_not_sold() {
     let ours = hotel.hold(0, 2).await;
     assert!(matches!(ours, Err(Refusal::SoldOut(_))), "{ours:?}");
     hotel.assert_proven().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stay_without_a_room_of_its_own_is_remembered_also_when_it_was_moved() {
+    let hotel = remembered(2).await;
+    let held = hotel.held(0, 2).await;
+    let before = hotel.ledger.remembered_batches();
+    let moved = WishedRoom {
+        room_stay: Some(RoomStayId(1)),
+        ..wished(hotel.double, stay(3, 3))
+    };
+    let moved = reservation(hotel.ask(modify(&held, Some(vec![moved]), None)).await);
+    hotel.ask(confirm(moved.id)).await.expect("confirmed");
+    hotel.ask(cancel(moved.id)).await.expect("cancelled");
+    let rested = hotel.ledger.remembered_batches() - before;
+    assert!(rested >= 2, "{rested} of three");
+    let nights = [hotel.night(0).await, hotel.night(3).await];
+    assert_eq!(nights.map(|night| night.held + night.sold), [0, 0]);
+    hotel.assert_proven().await;
+}
+
+/// Plans are made once for a connection, and may be made over a table that has nothing yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_over_a_young_table_reads_a_reservation_by_its_key() {
+    let hotel = Hotel::of(1).await;
+    let mut conn = hotel.pool.acquire().await.expect("a connection");
+    let settings = "set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
+                    set enable_bitmapscan = off";
+    sqlx::raw_sql(settings)
+        .execute(&mut *conn)
+        .await
+        .expect("settings");
+    for table in [
+        "reservation",
+        "room_stay",
+        "archived_reservation",
+        "archived_room_stay",
+    ] {
+        let prepared = format!(
+            "prepare of_{table}(bigint, uuid) as
+             select from {table} where property_id = $1 and reservation_id = $2;
+             explain (format json) execute of_{table}(1, '00000000-0000-0000-0000-000000000001')"
+        );
+        let rows = sqlx::raw_sql(sqlx::AssertSqlSafe(prepared))
+            .fetch_all(&mut *conn)
+            .await
+            .expect("a plan");
+        let plan: serde_json::Value = rows.last().expect("a plan").get(0);
+        assert_eq!(
+            plan[0]["Plan"]["Index Name"],
+            format!("{table}_pkey"),
+            "{plan}"
+        );
+    }
 }

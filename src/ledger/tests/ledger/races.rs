@@ -79,6 +79,7 @@ async fn r15_a_hundred_cancels_from_desk_and_channel_free_the_rooms_once() {
     let hotel = Arc::new(hotel);
     let tasks = (0..100).map(|n| {
         let (hotel, second) = (Arc::clone(&hotel), second.clone());
+        let held = fact.id;
         tokio::spawn(async move {
             match n % 3 {
                 0 => {
@@ -86,9 +87,9 @@ async fn r15_a_hundred_cancels_from_desk_and_channel_free_the_rooms_once() {
                         .record(report("R1", RevisionKind::Cancelled, 0, 0))
                         .await
                 }
-                1 => hotel.ask(cancel(fact.id)).await.unwrap(),
+                1 => hotel.ask(cancel(held)).await.unwrap(),
                 _ => {
-                    let asked = ask(&second, hotel.property, cancel(fact.id)).await;
+                    let asked = ask(&second, hotel.property, cancel(held)).await;
                     asked.unwrap().unwrap()
                 }
             }

@@ -73,7 +73,7 @@ impl Hotel {
             now: "2030-05-06T12:00:00Z"
                 .parse::<Timestamp>()
                 .expect("an instant"),
-            rules: [(HOTEL, Arc::new(rules))].into(),
+            rules: std::iter::once((HOTEL, Arc::new(rules))).collect(),
             numbers: VecDeque::from_iter(1..100),
             ..Seen::default()
         };
@@ -124,7 +124,7 @@ impl Hotel {
     }
 
     fn after(&mut self, command: Command) -> Reservation {
-        self.done(command).reservation.expect("a reservation")
+        *self.done(command).reservation.expect("a reservation")
     }
 
     fn refused(&mut self, command: Command) -> &'static str {

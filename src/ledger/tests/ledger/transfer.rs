@@ -42,7 +42,7 @@ impl Sisters {
         hotel.confirmed(0, 2).await;
         let told = hotel.record(report("R1", RevisionKind::New, 0, 2)).await;
         Self {
-            guest: told.reservation.unwrap(),
+            guest: *told.reservation.unwrap(),
             hotel,
         }
     }
