@@ -9,7 +9,9 @@ use keyrack_sim::pool_shape::{AllotmentShape, OwnerShape, PoolShape};
 use keyrack_sim::pool_step::Kept;
 use keyrack_sim::rule_step::On;
 use keyrack_sim::shape::{AccountShape, PropertyShape, Shape, TypeShape};
-use keyrack_sim::step::{Agree, Hold, Read, Record, Request, Room, Scripted, Step, Switches, Told};
+use keyrack_sim::step::{
+    Agree, Change, Hold, Read, Record, Request, Room, Scripted, Step, Switches, Told,
+};
 
 use crate::run::{Run, Sides};
 
@@ -53,6 +55,11 @@ fn shape() -> Arc<Shape> {
 }
 
 fn agree(rooms: i32) -> Step {
+    agree_until(rooms, 0)
+}
+
+/// The same, falling back so many days before the stay date.
+fn agree_until(rooms: i32, release_days: i32) -> Step {
     let kept = Kept {
         from: 1,
         count: 2,
@@ -63,7 +70,7 @@ fn agree(rooms: i32) -> Step {
         property: 0,
         allotment: 0,
         values: vec![kept],
-        release_days: 0,
+        release_days,
         cut_off: None,
         force: Vec::new(),
         dry_run: false,
@@ -71,19 +78,23 @@ fn agree(rooms: i32) -> Step {
     })
 }
 
+fn room(named: bool) -> Room {
+    Room {
+        room_stay: None,
+        room_type: 0,
+        from: 1,
+        nights: 1,
+        quantity: 1,
+        allotment: named.then_some(0),
+    }
+}
+
 fn request(named: bool, hold: Option<Hold>) -> Step {
     Step::Request(Request {
         property: 0,
         hold,
         source: Source::Phone,
-        rooms: vec![Room {
-            room_stay: None,
-            room_type: 0,
-            from: 1,
-            nights: 1,
-            quantity: 1,
-            allotment: named.then_some(0),
-        }],
+        rooms: vec![room(named)],
         payment: None,
         channel: None,
         guaranteed: false,
@@ -163,6 +174,42 @@ fn a_dead_hold_keeps_no_room_of_an_allotment() {
         "request: held",
     ];
     assert_eq!(answers, seen);
+}
+
+#[test]
+fn a_room_of_a_released_allotment_is_free_for_the_change_that_gives_it_back() {
+    // Another room in its place, in a house that is full.
+    let change = Step::Modify(Change {
+        property: 0,
+        of: 1,
+        rooms: Some(vec![room(false)]),
+        told_channel: false,
+        force: Vec::new(),
+        version: Read::Last,
+    });
+    let full = |release_days| {
+        vec![
+            agree(1),
+            request(true, None),
+            agree_until(1, release_days),
+            request(false, None),
+            request(false, None),
+            change.clone(),
+        ]
+    };
+    let answers = answered(full(30));
+    let seen = [
+        "agree: allotment_set",
+        "modify: modified",
+        "request: confirmed",
+    ];
+    assert_eq!(answers, seen);
+    // What has not been released goes back to the allotment, and is free for nobody else.
+    let answers = answered(full(0));
+    assert!(
+        answers.contains(&"modify: sold_out".to_owned()),
+        "{answers:?}"
+    );
 }
 
 /// What the auditor says of the state after a fault.
