@@ -62,7 +62,14 @@ fn assert_everything_happened(summary: &Summary) {
         let count = answers.get(what).copied().unwrap_or(0);
         assert!(count >= 10, "{what} was answered {count} times");
     }
+    for (kind, answer) in WORKED {
+        let key = (kind, answer.to_owned());
+        let count = tally.census.get(&key).copied().unwrap_or(0);
+        assert!(count >= 10, "{kind} was answered {answer} {count} times");
+    }
     for (what, count) in [
+        ("allotments released by workers", tally.releases),
+        ("looks at what accounts are told", tally.told),
         ("replays", tally.replays),
         ("hang-ups", tally.hang_ups),
         ("holds swept", tally.swept),
@@ -102,6 +109,20 @@ const ANSWERS: [&str; 16] = [
     "version_mismatch",
 ];
 
+/// What happens to pools, to rules and to cases.
+const WORKED: [(&str, &str); 10] = [
+    ("agree", "allotment_set"),
+    ("release_allotment", "allotment_released"),
+    ("request", "allotment_exhausted"),
+    ("pool_rules", "set"),
+    ("buffer_rules", "set"),
+    ("work_case", "set"),
+    ("accepted_as_is", "set"),
+    ("upgrade", "set"),
+    ("walk", "set"),
+    ("relocated_by_channel", "set"),
+];
+
 fn failed(failure: &Failure) -> String {
     let (again, of) = failure.again;
     format!(
@@ -119,7 +140,8 @@ fn tell(summary: &Summary) {
     let tally = &summary.tally;
     eprintln!(
         "{} seeds, {} commands in {} rounds, {:?}; {} attempts untold, {} replays, {} hung up, \
-         {} swept, {} archived, {} brought back, {} nights closed, {} entries in the feed",
+         {} swept, {} archived, {} brought back, {} nights closed, {} entries in the feed, \
+         {} allotments released, {} looks at what is told",
         summary.seeds,
         tally.commands,
         tally.rounds,
@@ -132,6 +154,8 @@ fn tell(summary: &Summary) {
         tally.brought_back,
         tally.checkpoints,
         tally.entries,
+        tally.releases,
+        tally.told,
     );
     for (what, count) in &tally.faults {
         eprintln!("{count:>9} {what}");
