@@ -197,7 +197,7 @@ impl World<'_> {
             let house = self.books.house(property);
             // Not after every round: it is many statements.
             if let Some(house) = house
-                && (self.tally.rounds % 3 == 0 || dealt.is_empty())
+                && (self.tally.rounds.is_multiple_of(3) || dealt.is_empty())
             {
                 let listings = &self.listings[at];
                 let seen = (&state, self.now);

@@ -302,10 +302,10 @@ impl House {
             });
         }
         for cell in drawn {
-            if !moved.contains_key(&cell) {
+            moved.entry(cell).or_insert_with(|| {
                 self.change_night(cell, now, |_| {});
-                moved.insert(cell, (0, 0));
-            }
+                (0, 0)
+            });
         }
         if entry.status == Status::Held {
             self.holds.insert(id);

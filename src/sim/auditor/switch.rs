@@ -177,7 +177,8 @@ impl House {
             } else {
                 is.add(was);
             }
-            if with_dead != without {
+            // Also where so many are too many that their rooms make none free.
+            if self.dead(now).on(cell) > 0 {
                 is.add(holds(was, without, rule));
             }
         }

@@ -113,8 +113,11 @@ impl Sides {
                 };
                 let asked = Asked::new(house.property, Arc::default(), command);
                 let answers = self.paper.ask(&[asked], self.now)?;
-                let did = answers.into_iter().flatten().map(|receipt| receipt.did);
-                released += u32::from(did.last().is_some_and(|did| did == "allotment_released"));
+                let mut did = answers.into_iter().flatten().map(|receipt| receipt.did);
+                released += u32::from(
+                    did.next_back()
+                        .is_some_and(|did| did == "allotment_released"),
+                );
             }
         }
         let owed = self.books.release_due(self.now);
