@@ -107,7 +107,8 @@ fn late(draft: &mut Draft, hold: Reservation, payment: Option<&str>) -> Answer {
             .for_each(|room| claim.add_room(room));
         let mut anew = expired.clone();
         draw_as_fact(draft, Some(&expired), &mut anew);
-        let shared = drawn::shared(claim.0, None, &anew.detail.drawn);
+        let property = expired.property;
+        let shared = drawn::shared(draft, property, claim.0, None, &anew.detail.drawn);
         if has_rooms(draft, expired.property, &shared, None).is_ok() {
             let reason = Some("taken anew after the hold had died".to_owned());
             return Ok(confirmed(draft, anew, payment, RETAKEN, reason));
