@@ -168,6 +168,7 @@ impl Keys {
                 }
             }
             Command::Agree(agreement) => {
+                self.raises_rules = true;
                 if let Some(nights) = agreement.nights {
                     self.nights(rules, agreement.terms.room_type, nights);
                 }
