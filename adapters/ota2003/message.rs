@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_come_with_and_without_an_offset() {
+    fn r38_instants_come_with_and_without_an_offset() {
         for text in [
             "2030-01-05T10:11:12Z",
             "2030-01-05T11:11:12+01:00",

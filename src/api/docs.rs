@@ -84,6 +84,15 @@ fn headers(call: &mut Operation, verb: &str, path: &str) {
         ));
     }
     let text = || ObjectBuilder::new().schema_type(SchemaType::new(Type::String));
+    // Where a call says itself that it must be there, that holds.
+    let own = call.parameters.iter().flatten();
+    let own: Vec<String> = own
+        .filter_map(|one| match one {
+            RefOr::T(one) => Some(one.name.clone()),
+            RefOr::Ref(_) => None,
+        })
+        .collect();
+    told.retain(|(name, _)| !own.iter().any(|known| known == name));
     let headers = told.into_iter().map(|(name, about)| {
         ParameterBuilder::new()
             .name(name)

@@ -367,13 +367,13 @@ mod tests {
         let at = |pointer: &str| (422, pointer.to_owned());
         assert_eq!(refused(r#"[["2030-02-01",null]]"#), at("/0"));
         let problem = parsed::<Priced>(br#"{"price":["5.00","EUR"]}"#).expect_err("a list");
-        assert_eq!(problem.detail, "/price: must be an object, not a list");
+        assert_eq!(problem.detail, "Price: must be an object, not a list.");
         let problem = parsed::<Priced>(br#"[["5.00","EUR"]]"#).expect_err("a list");
-        assert_eq!(problem.detail, "the request: must be an object, not a list");
+        assert_eq!(problem.detail, "Must be an object, not a list.");
         let read = parsed::<Priced>(br#"{"price":{"amount":"5.00","currency":"EUR"},"kind":"b"}"#);
         assert!(read.is_ok_and(|body| body.kind == Some(Choice::B)));
         let problem = parsed::<Priced>(br#"{"price":null,"kind":5}"#).expect_err("a number");
-        assert_eq!(problem.detail, "/kind: must be one of a, b, not 5");
+        assert_eq!(problem.detail, "Kind: must be one of a, b, not 5.");
     }
 
     #[derive(Debug, Deserialize)]

@@ -16,6 +16,7 @@ mod keys;
 mod names;
 mod page;
 pub mod problem;
+mod refusal;
 mod refused;
 mod replay;
 mod routes;

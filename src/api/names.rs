@@ -174,6 +174,31 @@ impl House {
         }
     }
 
+    /// Names for showing allotments: a hotel may have had thousands, whose names are known already.
+    pub async fn names_of_blocks(&self, rows: &[AllotmentRow]) -> Result<Arc<Names>, LedgerError> {
+        self.names_of_group(rows, &[]).await
+    }
+
+    /// Names for showing allotments, and reservations beside them.
+    pub async fn names_of_group(
+        &self,
+        rows: &[AllotmentRow],
+        shown: &[&Reservation],
+    ) -> Result<Arc<Names>, LedgerError> {
+        let has = |names: &Names, row: &AllotmentRow| {
+            let owner = match row.owner {
+                Owner::Account(id) => names.accounts.code(id).is_some(),
+                Owner::Group(id) => names.groups.code(id).is_some(),
+            };
+            let itself = names.allotments.code(row.id).is_some();
+            owner && itself && names.room_types.code(row.room_type).is_some()
+        };
+        let knows = |names: &Names| {
+            rows.iter().all(|row| has(names, row)) && shown.iter().all(|one| names.cover(one))
+        };
+        self.names_with(knows).await
+    }
+
     /// The room type of a code that stands at `pointer` of the request.
     pub async fn room_type(&self, code: &str, pointer: &str) -> Result<RoomTypeId, Problem> {
         let knows = |names: &Names| names.room_types.id(code).is_some();
@@ -191,12 +216,9 @@ impl House {
 
     /// The allotments of the group of a code that stands at `pointer` of the request.
     pub async fn blocks(&self, code: &str, pointer: &str) -> Result<Vec<AllotmentRow>, Problem> {
-        let groups = groups::list(&self.ledger, self.id).await?;
-        let group = groups.into_iter().find(|one| one.code == code);
+        let group = groups::by_code(&self.ledger, self.id, code).await?;
         let group = group.ok_or_else(|| Problem::invalid(pointer, "no such group"))?;
-        let mut all = allotments::list(&self.ledger, self.id).await?;
-        all.retain(|one| one.owner == Owner::Group(group.id));
-        Ok(all)
+        Ok(allotments::of_group(&self.ledger, self.id, group.id).await?)
     }
 
     /// Names for showing reservations. Removed accounts are never found, so it reads anew at most

@@ -24,6 +24,14 @@ impl<T> Page<T> {
             next_cursor: None,
         }
     }
+
+    /// The same page, each thing shown otherwise.
+    pub fn map<U>(self, shown: impl FnMut(T) -> U) -> Page<U> {
+        Page {
+            items: self.items.into_iter().map(shown).collect(),
+            next_cursor: self.next_cursor,
+        }
+    }
 }
 
 /// Which page.
@@ -49,8 +57,13 @@ pub fn limit(told: Option<u32>) -> Result<u32, Problem> {
 
 /// The place a cursor names.
 pub fn after<T: std::str::FromStr>(cursor: Option<&str>) -> Result<Option<T>, Problem> {
-    let wrong = |_| Problem::invalid("/cursor", "must be a next_cursor of this list");
-    cursor.map(|text| text.parse().map_err(wrong)).transpose()
+    let parsed = cursor.map(|text| text.parse().map_err(|_| strange()));
+    parsed.transpose()
+}
+
+/// The cursor is of no page of this list.
+pub fn strange() -> Problem {
+    Problem::invalid("/cursor", "must be a next_cursor of this list")
 }
 
 /// The page of `items`; a full one says where the next begins, which may turn out empty.

@@ -4,6 +4,7 @@
 //! only that layer knows the request's id.
 
 pub mod kind;
+pub mod sentence;
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -11,6 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::problem::kind::Kind;
+use crate::problem::sentence::{of_field, remark, sentence};
 use crate::wire::Day;
 
 /// An error as the caller sees it.
@@ -46,6 +48,16 @@ pub struct FieldError {
     pub pointer: String,
     /// What would be right.
     pub message: String,
+}
+
+impl FieldError {
+    /// The message as a sentence.
+    fn said(self) -> Self {
+        Self {
+            message: sentence(&remark(&self.message)),
+            ..self
+        }
+    }
 }
 
 /// A night of a room type.
@@ -136,11 +148,8 @@ impl Problem {
     /// Several wrong fields.
     pub fn invalid_fields(errors: Vec<FieldError>) -> Self {
         let detail = errors.first().map_or_else(
-            || "the request is not right".to_owned(),
-            |first| match first.pointer.is_empty() {
-                true => format!("the request: {}", first.message),
-                false => format!("{}: {}", first.pointer, first.message),
-            },
+            || "The request is not right: look at it once more.".to_owned(),
+            |first| of_field(&first.pointer, &first.message),
         );
         Self {
             errors,
@@ -150,7 +159,8 @@ impl Problem {
 
     /// There is no such thing, or it is another property's.
     pub fn not_found(what: &str) -> Self {
-        Self::new(Kind::NotFound, format!("there is no such {what}"))
+        let detail = format!("there is no such {what} here: look up what there is");
+        Self::new(Kind::NotFound, detail)
     }
 
     /// The same again may succeed after so many seconds.
@@ -169,10 +179,10 @@ impl Problem {
             about: format!("/docs#problem-{}", row.code),
             title: row.title,
             status: row.status.as_u16(),
-            detail: self.detail,
+            detail: sentence(&self.detail),
             code: row.code,
             request_id: request_id.to_owned(),
-            errors: self.errors,
+            errors: self.errors.into_iter().map(FieldError::said).collect(),
             nights: self.nights,
             waitlist: self
                 .instead

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use keyrack_distribution::connections::PutRefusal;
 use keyrack_distribution::error::DistributionError;
-use keyrack_ledger::decide::refusal::{Force, Refusal};
+use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::error::{LedgerError, MayRetry};
 use keyrack_model::id::RoomTypeId;
 use keyrack_model::stay::StayDate;
@@ -12,6 +12,7 @@ use keyrack_model::stay::StayDate;
 use crate::names::House;
 use crate::problem::kind::Kind;
 use crate::problem::{FieldError, NightRef, Problem};
+use crate::refusal::{in_words, nights, told};
 use crate::wire::Day;
 
 impl From<LedgerError> for Problem {
@@ -21,19 +22,29 @@ impl From<LedgerError> for Problem {
         let (kind, detail) = match &error {
             LedgerError::Conflict => (
                 Kind::Conflict,
-                "others kept changing the same rows; nothing was done",
+                "others kept changing the same nights, and nothing was done: try again in a moment",
             ),
-            LedgerError::Unavailable(_) => (Kind::Unavailable, "the database is not available"),
+            LedgerError::Unavailable(_) => (
+                Kind::Unavailable,
+                "the database is not available: try again in a moment",
+            ),
             LedgerError::OutcomeUnknown(_) => (
                 Kind::Unavailable,
-                "the connection broke; the same again with the same key tells what became of it",
+                "the connection broke: the same again with the same Idempotency-Key tells what \
+                 became of it",
             ),
-            LedgerError::Closing => (Kind::Unavailable, "the daemon is going down"),
+            LedgerError::Closing => (
+                Kind::Unavailable,
+                "the program is being stopped: try again in a moment",
+            ),
             LedgerError::ClockDrift(_) => (
                 Kind::ClockDrift,
-                "the daemon's clock is too far from the database's",
+                "the clock of this machine is wrong, so no hold is made: set it, and try again",
             ),
-            _ => (Kind::Internal, "a fault of ours; it has been logged"),
+            _ => (
+                Kind::Internal,
+                "a fault of ours, which has been logged: tell support the request id",
+            ),
         };
         let problem = Self::new(kind, detail);
         match error.may_retry() {
@@ -50,29 +61,41 @@ impl From<DistributionError> for Problem {
             DistributionError::UnknownConnection(_) => return Self::not_found("connection"),
             DistributionError::UnknownMessage(_) => return Self::not_found("message"),
             DistributionError::NotReadAgain(_) => {
-                let detail = "only a message that came in, and was kept whole, is read again; \
-                              what is told goes out anew with POST …/accounts/{account}/resync";
+                let detail = "only a message that came in, and was kept whole, is read again: \
+                              what is told goes out anew by a resync of the account";
                 return Self::new(Kind::Invalid, detail);
             }
             DistributionError::UnknownChannel(channel) => {
-                return Self::invalid("/channel", format!("no adapter speaks {channel}"));
+                return Self::invalid(
+                    "/channel",
+                    format!("there is no channel {channel}: look at the list of channels"),
+                );
             }
             DistributionError::Invalid(why) => return Self::new(Kind::Invalid, why),
-            DistributionError::Stopping => (Kind::Unavailable, "the daemon is going down"),
+            DistributionError::Stopping => (
+                Kind::Unavailable,
+                "the program is being stopped: try again in a moment",
+            ),
             DistributionError::Database { .. } => {
                 tracing::error!(error = %error.chain(), "the engine failed");
-                (Kind::Unavailable, "the database is not available")
+                (
+                    Kind::Unavailable,
+                    "the database is not available: try again in a moment",
+                )
             }
             DistributionError::Transport(_) | DistributionError::SignIn(_) => {
                 tracing::info!(error = %error.chain(), "a channel did not answer");
                 (
                     Kind::Unavailable,
-                    "the channel does not answer as it should",
+                    "the channel does not answer as it should: try again in a moment",
                 )
             }
             _ => {
                 tracing::error!(error = %error.chain(), "the engine failed");
-                return Self::new(Kind::Internal, "a fault of ours; it has been logged");
+                return Self::new(
+                    Kind::Internal,
+                    "a fault of ours, which has been logged: tell support the request id",
+                );
             }
         };
         Self::new(kind, detail).after(2)
@@ -158,147 +181,9 @@ pub fn refused_without_nights(refusal: Refusal) -> Problem {
     }
 }
 
-/// The nights that a refusal names.
-pub fn nights(refusal: &Refusal) -> &[(RoomTypeId, StayDate)] {
-    match refusal {
-        Refusal::NeedsForce { nights, .. }
-        | Refusal::NotYetOpen(nights)
-        | Refusal::Closed(nights)
-        | Refusal::Restriction { nights, .. }
-        | Refusal::AllotmentExhausted(nights)
-        | Refusal::SoldOut(nights) => nights,
-        Refusal::Several(all) => all.first().map_or(&[], |(_, first)| nights(first)),
-        _ => &[],
-    }
-}
-
-/// A refusal in words, with its nights.
-pub fn in_words(refusal: &Refusal) -> String {
-    let (_, mut words) = told(refusal);
-    let mut nights = nights(refusal).iter().map(|(_, night)| night.to_string());
-    let first: Vec<String> = nights.by_ref().take(3).collect();
-    if !first.is_empty() {
-        let more = if nights.next().is_some() { " …" } else { "" };
-        words.push_str(&format!(": {}{more}", first.join(", ")));
-    }
-    words
-}
-
-fn told(refusal: &Refusal) -> (Kind, String) {
-    match refusal {
-        Refusal::Several(all) => match all.first() {
-            Some((_, first)) => told(first),
-            None => (Kind::Invalid, "nothing is refused".to_owned()),
-        },
-        Refusal::NotFound(what) => (Kind::NotFound, format!("there is no such {what}")),
-        Refusal::Invalid(errors) => {
-            let first = errors.first().map(|(at, why)| format!("{at}: {why}"));
-            (Kind::Invalid, first.unwrap_or_default())
-        }
-        Refusal::NeedsToldChannel => (
-            Kind::Invalid,
-            "a channel holds this reservation: tell it, then say told_channel: true".to_owned(),
-        ),
-        Refusal::IdempotencyKeyReused => (
-            Kind::IdempotencyKeyReused,
-            "this Idempotency-Key brought another request before".to_owned(),
-        ),
-        Refusal::VersionMismatch { current } => (
-            Kind::VersionMismatch,
-            format!("the present version is {current}"),
-        ),
-        Refusal::IllegalTransition(why) => (Kind::IllegalTransition, why.clone()),
-        Refusal::HoldExpired => (
-            Kind::HoldExpired,
-            "the hold and its grace are over; its rooms went back".to_owned(),
-        ),
-        Refusal::AlreadyConfirmed => (
-            Kind::AlreadyConfirmed,
-            "another payment confirmed it before; this one is due back".to_owned(),
-        ),
-        Refusal::NeedsForce { allow, why, .. } => {
-            let detail = format!("{why}; force.allow must name {}", spelled(*allow));
-            (Kind::NeedsForce, detail)
-        }
-        Refusal::NotYetOpen(_) => (
-            Kind::NotYetOpen,
-            "these nights cannot be booked yet".to_owned(),
-        ),
-        Refusal::Closed(_) => (Kind::Closed, "these nights are closed for sale".to_owned()),
-        Refusal::Restriction { why, .. } => (Kind::Restriction, why.clone()),
-        Refusal::AllotmentExhausted(_) => (
-            Kind::AllotmentExhausted,
-            "the allotment has too few rooms left on these nights: book without it, have more \
-             agreed, or force it (force.allow: allotment)"
-                .to_owned(),
-        ),
-        Refusal::NeedsApproval { cost, above } => (
-            Kind::NeedsApproval,
-            format!(
-                "it costs {cost}, and what costs more than {above} takes a manager: ask one to \
-                 approve it, or to do it"
-            ),
-        ),
-        Refusal::SoldOut(_) => (
-            Kind::SoldOut,
-            "there are not enough rooms on these nights".to_owned(),
-        ),
-    }
-}
-
-/// The force as the contract spells it.
-fn spelled(force: Force) -> &'static str {
-    match force {
-        Force::Restriction => "restriction",
-        Force::Closed => "closed",
-        Force::Past => "past",
-        Force::Allotment => "allotment",
-        Force::Oversell => "oversell",
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use keyrack_model::money::{Currency, Money};
-
     use super::*;
-
-    #[test]
-    fn a_refusal_keeps_its_code() {
-        let euro = Currency::from_code("EUR").expect("a currency");
-        let refusals = [
-            Refusal::NotFound("room type".into()),
-            Refusal::invalid("/rooms", "none"),
-            Refusal::NeedsToldChannel,
-            Refusal::IdempotencyKeyReused,
-            Refusal::VersionMismatch { current: 3 },
-            Refusal::IllegalTransition("it is cancelled".into()),
-            Refusal::HoldExpired,
-            Refusal::AlreadyConfirmed,
-            Refusal::NeedsForce {
-                allow: Force::Past,
-                why: "the night is past".into(),
-                nights: vec![],
-            },
-            Refusal::NotYetOpen(vec![]),
-            Refusal::Closed(vec![]),
-            Refusal::Restriction {
-                why: "three nights at least".into(),
-                nights: vec![],
-            },
-            Refusal::AllotmentExhausted(vec![]),
-            Refusal::SoldOut(vec![]),
-            Refusal::NeedsApproval {
-                cost: Money::new(2, euro),
-                above: Money::new(1, euro),
-            },
-        ];
-        for refusal in refusals {
-            let (kind, detail) = told(&refusal);
-            assert_eq!(kind.row().code, refusal.code());
-            assert!(!detail.is_empty());
-        }
-    }
 
     #[test]
     fn passing_trouble_says_when_to_come_again_and_a_fault_does_not() {

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 use keyrack_ledger::decide::state::Reservation;
-use keyrack_ledger::overbookings::advice::Ground;
 use keyrack_ledger::overbookings::case::{self, Case};
+use keyrack_ledger::overbookings::ground::Ground;
 use keyrack_ledger::{catalog, inventory, overbookings, reservations, tail};
 use keyrack_model::channel::Account;
 use keyrack_model::id::{AccountId, CaseId, PropertyId};
@@ -235,7 +235,7 @@ async fn tell_staff(
     };
     let text = format!(
         "More rooms of the type {} are sold than there are {nights}: overbooking case {} is open. \
-         Why: {}. Look at it, and decide before {until} who is moved.",
+         Why: {} Look at it, and decide before {until} who is moved.",
         case.room_type,
         due.case,
         ground.cause_in_words(&case)

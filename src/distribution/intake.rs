@@ -12,6 +12,7 @@ pub(crate) mod map;
 mod outcome;
 pub(crate) mod raw;
 mod record;
+mod reopened;
 pub(crate) mod say;
 
 use std::sync::Arc;

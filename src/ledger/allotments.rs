@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use keyrack_model::allotment::{AllotmentNight, Release, calendar_day};
-use keyrack_model::id::{AllotmentId, PropertyId, RoomTypeId};
+use keyrack_model::id::{AllotmentId, GroupId, PropertyId, RoomTypeId};
 use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days};
 
 use crate::command::{Asked, By, Command, Forced, ShortNight};
@@ -102,6 +102,37 @@ pub async fn list(ledger: &Ledger, property: PropertyId) -> Result<Vec<Allotment
     let mut all = store::list(&mut conn, property).await?;
     all.retain(|one| one.version > 0);
     Ok(all)
+}
+
+/// A page of them: those after a code, at most so many.
+pub async fn page(
+    ledger: &Ledger,
+    property: PropertyId,
+    after: Option<&str>,
+    limit: u32,
+) -> Result<Vec<AllotmentRow>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::page(&mut conn, property, after.unwrap_or_default(), limit).await
+}
+
+/// The allotment of a code.
+pub async fn by_code(
+    ledger: &Ledger,
+    property: PropertyId,
+    code: &str,
+) -> Result<Option<AllotmentRow>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::by_code(&mut conn, property, code).await
+}
+
+/// The allotments of a group, in order of code.
+pub async fn of_group(
+    ledger: &Ledger,
+    property: PropertyId,
+    group: GroupId,
+) -> Result<Vec<AllotmentRow>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::of_group(&mut conn, property, group).await
 }
 
 /// The nights of an allotment that were ever agreed, in order.

@@ -135,7 +135,10 @@ fn admitted(locked: &LockedStay, version: Option<i64>) -> Result<StayRange, Refu
     match nights.filter(|_| takes && !locked.is_given_back) {
         Some(nights) => Ok(nights),
         None => {
-            let words = format!("a stay that is {} has no room to sleep in", locked.status);
+            let words = format!(
+                "this reservation is {} and has no room to sleep in: look at it again",
+                locked.status.replace('_', " ")
+            );
             Err(Refusal::IllegalTransition(words))
         }
     }
@@ -162,7 +165,8 @@ async fn any(
     for _ in 0..missing {
         let Some((room, code)) = assignment::lock_free(conn, property, room_type, nights).await?
         else {
-            let words = "no room of its type is free for the whole stay".to_owned();
+            let words = "no room of its type is free for the whole stay: move another guest first"
+                .to_owned();
             return Ok(Err(Refusal::IllegalTransition(words)));
         };
         assignment::put(conn, property, id, stay, room, nights).await?;
@@ -193,7 +197,7 @@ async fn taken(ledger: &Ledger, assign: &Assign<'_>, code: &str) -> Result<Refus
         free.join(", ")
     };
     Ok(Refusal::IllegalTransition(format!(
-        "room {code} is taken by {}; free for the whole stay: {free}",
+        "room {code} is taken by {}: choose another. Free for the whole stay: {free}",
         takers.join(", ")
     )))
 }

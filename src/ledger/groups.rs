@@ -6,7 +6,6 @@ use keyrack_model::stay::{StayDate, StayRange};
 
 use crate::allotments::AllotmentRow;
 use crate::command::By;
-use crate::decide::allotment::Owner;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
@@ -68,8 +67,7 @@ pub async fn put(
     if property::lock(&mut tx, id).await?.is_none() {
         return Ok(Err(Refusal::NotFound("property".to_owned())));
     }
-    let known = store::list(&mut tx, id).await?;
-    let known = known.into_iter().find(|known| known.code == code);
+    let known = store::by_code(&mut tx, id, code).await?;
     let current = known.as_ref().map_or(0, |known| known.version);
     if version.is_some_and(|version| version != current) {
         return Ok(Err(Refusal::VersionMismatch { current }));
@@ -97,6 +95,35 @@ pub async fn list(ledger: &Ledger, property: PropertyId) -> Result<Vec<Group>, L
     store::list(&mut conn, property).await
 }
 
+/// A page of them: those after a code, at most so many.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn page(
+    ledger: &Ledger,
+    property: PropertyId,
+    after: Option<&str>,
+    limit: u32,
+) -> Result<Vec<Group>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::page(&mut conn, property, after.unwrap_or_default(), limit).await
+}
+
+/// The group of a code.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn by_code(
+    ledger: &Ledger,
+    property: PropertyId,
+    code: &str,
+) -> Result<Option<Group>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    store::by_code(&mut conn, property, code).await
+}
+
 /// Everything of a group: its blocks over some nights, and who drew from them.
 ///
 /// # Errors
@@ -109,8 +136,7 @@ pub async fn sheet(
     nights: StayRange,
 ) -> Result<GroupSheet, LedgerError> {
     let mut conn = connection::reader(ledger).await?;
-    let mut blocks = allotment::list(&mut conn, property).await?;
-    blocks.retain(|one| one.owner == Owner::Group(group) && one.version > 0);
+    let blocks = allotment::of_group(&mut conn, property, group).await?;
     let ids: Vec<AllotmentId> = blocks.iter().map(|one| one.id).collect();
     let counts = allotment::nights(&mut conn, property, &ids, nights).await?;
     let blocks = blocks.into_iter().map(|one| {

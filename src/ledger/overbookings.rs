@@ -5,8 +5,10 @@
 //! other verbs change only the case's own row, under its lock. Nothing is ever closed silently.
 
 pub mod advice;
+mod around;
 pub mod case;
 pub mod escalation;
+pub mod ground;
 pub mod limits;
 pub mod report;
 mod resolve;
@@ -20,6 +22,7 @@ use serde_json::{Value, json};
 
 use crate::command::{Asked, By, Command};
 use crate::decide::overbooking::end::CaseEnd;
+use crate::decide::overbooking::sheet::closed;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
@@ -80,7 +83,7 @@ pub async fn open_by_hand(
     let Some((id, _)) = opened else {
         // Cured between the two.
         return Ok(Err(Refusal::IllegalTransition(
-            "nothing is oversold on these nights any more".to_owned(),
+            "nothing is oversold on these nights any more: no case is needed".to_owned(),
         )));
     };
     if let Some(note) = note {
@@ -259,11 +262,7 @@ async fn locked(
         return Ok(Err(refusal));
     }
     if !case.is_open {
-        let words = format!(
-            "overbooking case {} is closed: open it again first",
-            work.case
-        );
-        return Ok(Err(Refusal::IllegalTransition(words)));
+        return Ok(Err(closed(work.case)));
     }
     Ok(Ok(case))
 }

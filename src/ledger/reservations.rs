@@ -94,6 +94,17 @@ pub async fn load(
     Ok(folio::by_ids(&mut conn, property, &[id.0]).await?.pop())
 }
 
+/// The reservations of these ids, in any order; those that are not there are left out.
+pub async fn load_all(
+    ledger: &Ledger,
+    property: PropertyId,
+    ids: &[ReservationId],
+) -> Result<Vec<Folio>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+    folio::by_ids(&mut conn, property, &ids).await
+}
+
 /// Which reservations a list shows; every `None` lets all through.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {

@@ -43,6 +43,10 @@ impl TurnAways {
         let (Command::Request(wish), Err(refusal)) = (&asked.command, answer) else {
             return;
         };
+        // Who waits has been counted once; what is tried for them is nobody's asking.
+        if asked.by.actor.starts_with("worker:") {
+            return;
+        }
         let reason = refusal.code();
         if !REASONS.contains(&reason) {
             return;

@@ -24,6 +24,7 @@ pub mod allotment;
 pub mod ari;
 pub mod channel;
 pub mod id;
+pub mod id_map;
 pub mod inventory;
 pub mod money;
 pub mod overbooking;

@@ -25,6 +25,18 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Undetermined,
+        Self::SoldBeforeCloseCouldArrive,
+        Self::PushFailed,
+        Self::Unmapped,
+        Self::ChannelReopened,
+        Self::StaffForced,
+        Self::CapacityCut,
+        Self::Meant,
+    ];
+
     /// The cause as API and database spell it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -43,6 +43,16 @@ impl Status {
         }
     }
 
+    /// The status as people say it of a reservation: "it is …".
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::CheckedIn => "checked in",
+            Self::Completed => "checked out",
+            Self::NoShow => "a no-show",
+            other => other.as_str(),
+        }
+    }
+
     /// The reverse of [`Status::as_str`].
     pub fn from_name(name: &str) -> Option<Self> {
         [

@@ -182,7 +182,10 @@ fn made(command: &Command) -> Option<ReservationId> {
 fn has_key(command: &Command) -> bool {
     !matches!(
         command,
-        Command::Record(_) | Command::Expire { .. } | Command::Review { .. }
+        Command::Record(_)
+            | Command::Expire { .. }
+            | Command::Review { .. }
+            | Command::ReleaseAllotment { .. }
     )
 }
 

@@ -1,27 +1,23 @@
 //! What a step means as a command of a ledger.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use keyrack_ledger::command::{
-    Block, Command, Fact, Forced, Modification, NightChange, Progress, Wish, WishedRoom,
+    Block, Command, Forced, Modification, NightChange, Progress, Wish, WishedRoom,
 };
 use keyrack_ledger::decide::refusal::Force;
-use keyrack_model::id::RoomStayId;
-use keyrack_model::money::{Currency, Money};
-use keyrack_model::reservation::{
-    Guest, ReportedRoom, ReservationReport, ReservationRevision, RevisionKind, RevisionRoom,
-};
-use keyrack_model::stay::plus_days;
+use keyrack_model::id::{AllotmentId, RoomStayId};
 
+use crate::fact_step::{fact, reference};
 use crate::ids::Ids;
-use crate::shape::AccountShape;
-use crate::step::{Change, Desk, Nights, Read, Record, Request, Room, Step, Stock, Told};
+use crate::pool_step;
+use crate::step::{Change, Desk, Nights, Read, Request, Room, Step, Stock};
 
 impl Step {
     /// Whose door the step knocks at; `None` where time passes.
     pub fn property(&self) -> Option<usize> {
         match self {
-            Self::Wait { .. } => None,
+            Self::Wait { .. } | Self::ReleaseDue => None,
+            Self::Agree(agree) => Some(agree.property),
+            Self::Work(work) => Some(work.property),
             Self::Request(request) => Some(request.property),
             Self::Record(record) => Some(record.property),
             Self::Modify(change) => Some(change.property),
@@ -33,6 +29,9 @@ impl Step {
             | Self::SetNights { property, .. }
             | Self::SetBlocks { property, .. }
             | Self::SetPhysical { property, .. }
+            | Self::Release { property, .. }
+            | Self::PoolRules { property, .. }
+            | Self::BufferRules { property, .. }
             | Self::Review { property, .. } => Some(*property),
         }
     }
@@ -41,7 +40,14 @@ impl Step {
     /// was never made.
     pub fn command(&self, number: usize, ids: &Ids) -> Option<Command> {
         Some(match self {
+            _ if self.is_alone() => return None,
             Self::Wait { .. } => return None,
+            Self::Agree(agree) => agree.command(ids)?,
+            Self::Release {
+                property,
+                allotment,
+                nights,
+            } => pool_step::release(*property, *allotment, *nights, ids)?,
             Self::Request(request) => wish(request, number, ids),
             Self::Record(record) => fact(record, number, ids),
             Self::Modify(change) => modification(change, ids)?,
@@ -183,7 +189,8 @@ fn payment_reference(payment: u32) -> String {
     format!("pay-{payment}")
 }
 
-fn force(allow: &[Force]) -> Option<Forced> {
+/// A force with its reason; none where nothing is allowed.
+pub(crate) fn force(allow: &[Force]) -> Option<Forced> {
     (!allow.is_empty()).then(|| Forced {
         reason: "because of chance".to_owned(),
         allow: allow.to_vec(),
@@ -219,13 +226,12 @@ fn wished(room: &Room, property: usize, ids: &Ids) -> WishedRoom {
         adults: None,
         children_ages: Vec::new(),
         guest_name: None,
-        allotment: None,
+        allotment: room.allotment.map(|at| {
+            // Where the script knocks at the wrong door, one that nobody has.
+            let known = ids.property(property).allotments.get(at);
+            known.copied().unwrap_or(AllotmentId(i64::MAX))
+        }),
     }
-}
-
-/// A channel's reference.
-fn reference(reference: u32) -> String {
-    format!("ref-{reference}")
 }
 
 fn wish(request: &Request, number: usize, ids: &Ids) -> Command {
@@ -265,76 +271,4 @@ fn modification(change: &Change, ids: &Ids) -> Option<Command> {
         told_channel: change.told_channel,
         force: force(&change.force),
     })))
-}
-
-fn fact(record: &Record, number: usize, ids: &Ids) -> Command {
-    let at = record.property;
-    let account = &ids.shape(at).accounts[record.account];
-    let rooms: Vec<RevisionRoom> = record
-        .rooms
-        .iter()
-        .map(|told| revision_room(told, at, account, ids))
-        .collect();
-    let total = record.total.zip(Currency::from_code("EUR"));
-    let report = ReservationReport {
-        hotel_code: None,
-        reference: reference(record.reference),
-        kind: record.kind,
-        order: record.order,
-        booked_at: None,
-        rooms: rooms.iter().map(|room| room.told.clone()).collect(),
-        guest: Guest::default(),
-        total: total.map(|(minor, currency)| Money::new(i64::from(minor), currency)),
-        commission: None,
-        payment_model: None,
-        remarks: Vec::new(),
-        is_quote: false,
-        acknowledge_as: None,
-    };
-    Command::Record(Box::new(Fact {
-        hash: content_hash(&report),
-        reservation: ids.made_by(number),
-        revision: ReservationRevision {
-            property: ids.property(at).property,
-            account: ids.property(at).accounts[record.account],
-            report,
-            rooms,
-            is_snapshot: account.is_snapshot,
-            received_at: ids.start(),
-        },
-    }))
-}
-
-fn revision_room(told: &Told, at: usize, account: &AccountShape, ids: &Ids) -> RevisionRoom {
-    let arrival = ids.night(at, told.from);
-    let types = &ids.property(at).types;
-    let room_type = if told.is_mapped {
-        Some(told.room_type)
-    } else {
-        account.fallback
-    };
-    RevisionRoom {
-        told: ReportedRoom {
-            room_key: account.has_room_keys.then(|| format!("room-{}", told.key)),
-            room_code: format!("C{}", told.room_type),
-            arrival: Some(arrival),
-            departure: Some(plus_days(arrival, told.nights)),
-            quantity: told.quantity,
-            ..ReportedRoom::default()
-        },
-        room_type: room_type.map(|index| types[index]),
-        is_fallback: !told.is_mapped && room_type.is_some(),
-        rate_plan: None,
-    }
-}
-
-/// The same content has the same hash, whatever its kind.
-fn content_hash(report: &ReservationReport) -> String {
-    let mut hasher = DefaultHasher::new();
-    ReservationReport {
-        kind: RevisionKind::New,
-        ..report.clone()
-    }
-    .hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }

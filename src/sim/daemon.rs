@@ -137,6 +137,17 @@ impl Post {
         }))
     }
 
+    /// Lets the daemon do something beside the lanes, where there is one.
+    pub fn does<T, F>(&self, work: impl FnOnce(Ledger) -> F) -> Option<JoinHandle<T>>
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let held = self.lock();
+        let daemon = held.as_ref()?;
+        Some(daemon.runtime.spawn(work(daemon.ledger.clone())))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Daemon>> {
         // What is behind the lock is whole whoever panicked.
         self.daemon.lock().unwrap_or_else(PoisonError::into_inner)

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use jiff_sqlx::Date;
-use keyrack_model::id::{AccountId, PropertyId, RoomTypeId};
+use keyrack_model::channel::PoolMode;
+use keyrack_model::id::{AccountId, AllotmentId, GroupId, PropertyId, RoomTypeId};
 use keyrack_model::stay::plus_days;
 use sqlx::types::Json;
 use sqlx::{PgConnection, PgPool};
 
 use crate::error::SimError;
 use crate::ids::PropertyIds;
+use crate::pool_shape::OwnerShape;
 use crate::shape::{PropertyShape, Shape, TypeShape};
 
 /// Writes every property of a shape, with its rooms and the nights that are there from the
@@ -84,11 +86,83 @@ async fn property(
         .await?;
         accounts.push(AccountId(account));
     }
-    Ok(PropertyIds {
+    let mut ids = PropertyIds {
         property: PropertyId(id),
         types,
         accounts,
-    })
+        group: GroupId(0),
+        allotments: Vec::new(),
+    };
+    pools(conn, house, &mut ids).await?;
+    map(conn, house, &ids).await?;
+    Ok(ids)
+}
+
+/// The group and the allotments, with nothing agreed yet.
+async fn pools(
+    conn: &mut PgConnection,
+    house: &PropertyShape,
+    ids: &mut PropertyIds,
+) -> Result<(), sqlx::Error> {
+    let cut_off = house.pools.group_cut_off;
+    let group: i64 = sqlx::query_scalar(
+        "insert into room_group (property_id, code, name, cut_off)
+         values ($1, 'choir', 'A choir', $2) returning group_id",
+    )
+    .bind(ids.property.0)
+    .bind(cut_off.map(|offset| Date::from(plus_days(house.first_night, offset))))
+    .fetch_one(&mut *conn)
+    .await?;
+    ids.group = GroupId(group);
+    for allotment in &house.pools.allotments {
+        let (account, group) = match allotment.owner {
+            OwnerShape::Account(at) => (Some(ids.accounts[at].0), None),
+            OwnerShape::Group => (None, Some(group)),
+        };
+        let id: i64 = sqlx::query_scalar(
+            "insert into allotment (property_id, code, account_id, group_id, room_type_id, version)
+             values ($1, $2, $3, $4, $5, 1) returning allotment_id",
+        )
+        .bind(ids.property.0)
+        .bind(&allotment.code)
+        .bind(account)
+        .bind(group)
+        .bind(ids.types[allotment.room_type].0)
+        .fetch_one(&mut *conn)
+        .await?;
+        ids.allotments.push(AllotmentId(id));
+    }
+    Ok(())
+}
+
+/// Every account is mapped to every type.
+async fn map(
+    conn: &mut PgConnection,
+    house: &PropertyShape,
+    ids: &PropertyIds,
+) -> Result<(), sqlx::Error> {
+    for (at, account) in ids.accounts.iter().enumerate() {
+        for (of, room_type) in ids.types.iter().enumerate() {
+            let pool = house.pools.mapping(at, of);
+            let (mode, allotment) = pool.map_or((PoolMode::Shared, None), |(mode, allotment)| {
+                (mode, Some(ids.allotments[allotment].0))
+            });
+            sqlx::query(
+                "insert into mapping (property_id, account_id, room_type_id, channel_room_code,
+                                      pool, allotment_id)
+                 values ($1, $2, $3, $4, $5, $6)",
+            )
+            .bind(ids.property.0)
+            .bind(account.0)
+            .bind(room_type.0)
+            .bind(format!("C{of}"))
+            .bind(mode.as_str())
+            .bind(allotment)
+            .execute(&mut *conn)
+            .await?;
+        }
+    }
+    Ok(())
 }
 
 /// What has no column of its own.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use keyrack_ledger::command::{Asked, By, HoldEnd};
 use keyrack_ledger::decide::state::Reservation;
-use keyrack_model::id::{AccountId, PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::id::{AccountId, AllotmentId, GroupId, PropertyId, ReservationId, RoomTypeId};
 use keyrack_model::stay::{Stay, StayDate, plus_days};
 use uuid::Uuid;
 
@@ -23,6 +23,10 @@ pub struct PropertyIds {
     pub types: Vec<RoomTypeId>,
     /// Of its accounts.
     pub accounts: Vec<AccountId>,
+    /// Of its group.
+    pub group: GroupId,
+    /// Of its allotments.
+    pub allotments: Vec<AllotmentId>,
 }
 
 /// What a script's names stand for in one ledger.
@@ -33,6 +37,7 @@ pub struct Ids {
     made: HashMap<Handle, ReservationId>,
     handles: HashMap<ReservationId, Handle>,
     versions: HashMap<ReservationId, i64>,
+    agreed: HashMap<AllotmentId, i64>,
     desk: Arc<By>,
     channel: Arc<By>,
     worker: Arc<By>,
@@ -53,6 +58,7 @@ impl Ids {
             made: HashMap::new(),
             handles: HashMap::new(),
             versions: HashMap::new(),
+            agreed: HashMap::new(),
             desk: by("key:1 (Sim)"),
             channel: by("account:sim"),
             worker: by("worker:sim"),
@@ -76,6 +82,17 @@ impl Ids {
         self.versions.insert(named.id, named.version);
     }
 
+    /// An allotment is in this version now.
+    pub fn learn_allotment(&mut self, allotment: AllotmentId, version: i64) {
+        self.agreed.insert(allotment, version);
+    }
+
+    /// The version of an allotment that its caller has read.
+    pub(crate) fn agreed(&self, allotment: AllotmentId, read: Read) -> i64 {
+        let last = self.agreed.get(&allotment).copied().unwrap_or(1);
+        if read == Read::Stale { last - 1 } else { last }
+    }
+
     /// What a number stands for.
     pub fn reservation(&self, of: Handle) -> Option<ReservationId> {
         self.made.get(&of).copied()
@@ -97,7 +114,7 @@ impl Ids {
         let command = scripted.step.command(scripted.number, self)?;
         let by = match &scripted.step {
             Step::Record(_) => &self.channel,
-            Step::Expire { .. } | Step::Review { .. } => &self.worker,
+            Step::Expire { .. } | Step::Review { .. } | Step::Release { .. } => &self.worker,
             _ => &self.desk,
         };
         Some(Asked {

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::auditor::compare::{Remembered, State};
 use crate::error::SimError;
+use crate::look_pools as pools;
 use crate::stage::OURS;
 
 /// Everything of a property, in one snapshot.
@@ -28,6 +29,9 @@ pub async fn state(pool: &PgPool, property: PropertyId) -> Result<State, SimErro
             reservations: reservations(&mut tx, property).await?,
             references: references(&mut tx, property).await?,
             cases: cases(&mut tx, property).await?,
+            allotments: pools::allotments(&mut tx, property).await?,
+            files: pools::files(&mut tx, property).await?,
+            switches: pools::switches(&mut tx, property).await?,
             refunds: refunds(&mut tx, property).await?,
         })
     };

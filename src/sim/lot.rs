@@ -86,7 +86,7 @@ impl Lots {
     /// Whether the round ends with this step; `size` are its steps so far, this one among them.
     pub fn ends_round(self, step: &Scripted, size: usize) -> bool {
         let wait = matches!(step.step, Step::Wait { .. });
-        wait || size >= STEPS_MAX || self.percent(step.number, 1, 8)
+        wait || step.step.is_alone() || size >= STEPS_MAX || self.percent(step.number, 1, 8)
     }
 
     /// Which daemon the first attempt asks, and which the later ones.

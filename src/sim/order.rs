@@ -114,6 +114,7 @@ impl Puzzle<'_> {
                 was.limit,
                 was.held,
                 was.sold,
+                was.allotted,
             );
             let is = (
                 is.physical,
@@ -121,6 +122,7 @@ impl Puzzle<'_> {
                 is.overbooking_limit,
                 is.held,
                 is.sold,
+                is.allotted,
             );
             (was != is).then_some(*cell)
         };
@@ -243,6 +245,8 @@ fn fingerprint(books: &Books, property: PropertyId) -> u64 {
             &house.entries,
             &house.references,
             &house.rooms,
+            &house.allotments,
+            &house.switching,
         );
         // A hash takes whatever is written.
         let _ = write!(words, "{all:?}");

@@ -19,12 +19,15 @@ use crate::daemon::Post;
 use crate::error::SimError;
 use crate::faults::{Night, Target};
 use crate::ids::Ids;
+use crate::listings::Listings;
 use crate::look;
-use crate::lot::{ECHO, Lots};
+use crate::look_pools;
+use crate::lot::{ECHO, Fault, Lots};
 use crate::order::{Deed, Puzzle};
 use crate::stage::{Ground, Stage};
 use crate::step::Scripted;
 use crate::tally::Tally;
+use crate::telling::{kind, told};
 
 /// A world in which a script runs.
 pub struct World<'a> {
@@ -40,6 +43,8 @@ pub struct World<'a> {
     pub books: Books,
     /// The script's time.
     pub now: Timestamp,
+    /// The listings of each property, in the order of the shape.
+    pub listings: Vec<Listings>,
     /// What chance adds.
     pub lots: Lots,
     /// What has been seen.
@@ -78,29 +83,9 @@ impl World<'_> {
         let asking = try_join_all(callers.iter().map(Caller::deal));
         let sweeping = sweep(&self.ground, posts, lots, steps);
         let tidying = tidy(&self.ground, posts, lots, steps);
-        let fault = steps.iter().find_map(|step| {
-            let (fault, after) = lots.fault(step.number)?;
-            Some((fault, after, lots.victim(step.number, 64), step))
-        });
-        let stage = &mut *self.stage;
-        let ground = &self.ground;
-        let breaking = async {
-            let Some((fault, after, victim, step)) = fault else {
-                return Ok(());
-            };
-            sleep(after).await;
-            let mut target = Target {
-                stage,
-                ground,
-                posts,
-                victim,
-                night: wanted(&self.books, &ground.ids, step),
-            };
-            target.strike(fault).await
-        };
+        let breaking = strike(self.stage, &self.ground, posts, lots, &self.books, steps);
         let (dealt, swept, tidied, broken) = tokio::join!(asking, sweeping, tidying, breaking);
-        broken?;
-        if let Some((fault, ..)) = fault {
+        if let Some(fault) = broken? {
             *self.tally.faults.entry(fault.name()).or_insert(0) += 1;
         }
         self.tally.swept += swept;
@@ -162,7 +147,7 @@ impl World<'_> {
     }
 
     /// The ledger's own proofs, from checkpoints and whole, and the sums by other statements.
-    async fn prove(&self) -> Found {
+    pub(crate) async fn prove(&self) -> Found {
         let mut found = Vec::new();
         for extent in [Extent::FromCheckpoints, Extent::Whole] {
             let verified = verify::verify(&self.observer, None, extent).await?;
@@ -174,6 +159,7 @@ impl World<'_> {
             }));
         }
         found.extend(look::unconserved(&self.ground.pool).await?);
+        found.extend(look_pools::unconserved(&self.ground.pool).await?);
         found.extend(look::astray(&self.ground.pool).await?);
         Ok(if found.is_empty() {
             Ok(())
@@ -183,8 +169,8 @@ impl World<'_> {
     }
 
     /// Looks for an order that explains each property's answers and its state.
-    async fn explain(&mut self, dealt: &[Dealt]) -> Found {
-        for property in self.properties() {
+    pub(crate) async fn explain(&mut self, dealt: &[Dealt]) -> Found {
+        for (at, property) in self.properties().into_iter().enumerate() {
             let state = look::state(&self.ground.pool, property).await?;
             let deeds = deeds(dealt, property);
             let puzzle = Puzzle {
@@ -198,6 +184,8 @@ impl World<'_> {
                 Err(words) => return Ok(Err(told(&deeds, &words))),
             };
             self.books = solution.books;
+            self.books.adopt_switches(property, &state.switches);
+            self.books.adopt_cases(property, &state.files);
             for at in solution.order {
                 let deed = &deeds[at];
                 if let Some(Ok(receipt)) = &deed.answer
@@ -206,9 +194,54 @@ impl World<'_> {
                     self.ground.ids.learn(deed.number, named);
                 }
             }
+            let house = self.books.house(property);
+            // Not after every round: it is many statements.
+            if let Some(house) = house
+                && (self.tally.rounds.is_multiple_of(3) || dealt.is_empty())
+            {
+                let listings = &self.listings[at];
+                let seen = (&state, self.now);
+                let different = listings.compare(&self.observer, house, seen).await?;
+                self.tally.told += 1;
+                if !different.is_empty() {
+                    return Ok(Err(told(&deeds, &different.join("\n"))));
+                }
+            }
+            for (id, known) in house.into_iter().flat_map(|house| &house.allotments) {
+                self.ground.ids.learn_allotment(*id, known.version);
+            }
         }
         Ok(Ok(()))
     }
+}
+
+/// Something breaks while the steps run, where chance has it.
+pub(crate) async fn strike(
+    stage: &mut Stage,
+    ground: &Ground,
+    posts: &[Post],
+    lots: Lots,
+    books: &Books,
+    steps: &[Scripted],
+) -> Result<Option<Fault>, SimError> {
+    let of_step = |step: &Scripted| {
+        let (fault, after) = lots.fault(step.number)?;
+        let night = wanted(books, &ground.ids, step);
+        Some((fault, after, lots.victim(step.number, 64), night))
+    };
+    let Some((fault, after, victim, night)) = steps.iter().find_map(of_step) else {
+        return Ok(None);
+    };
+    sleep(after).await;
+    let mut target = Target {
+        stage,
+        ground,
+        posts,
+        victim,
+        night,
+    };
+    target.strike(fault).await?;
+    Ok(Some(fault))
 }
 
 /// The steps, and those that others ask as well.
@@ -271,28 +304,6 @@ fn deeds(dealt: &[Dealt], property: PropertyId) -> Vec<Deed> {
     all
 }
 
-/// What everybody of the round was told, before what does not fit.
-fn told(deeds: &[Deed], words: &str) -> String {
-    let mut lines = vec!["in the round:".to_owned()];
-    for deed in deeds {
-        let answer = match &deed.answer {
-            None => "nobody was told".to_owned(),
-            Some(Ok(receipt)) => {
-                let replay = if receipt.is_replay { " (a replay)" } else { "" };
-                format!("{}{replay}", receipt.did)
-            }
-            Some(Err(refusal)) => format!("{refusal:?}"),
-        };
-        lines.push(format!(
-            "  step {} {}: {answer}",
-            deed.number,
-            kind(&deed.command)
-        ));
-    }
-    lines.push(words.to_owned());
-    lines.join("\n")
-}
-
 /// Sweepers come by, each from the daemon that chance has; how many holds they let go.
 async fn sweep(ground: &Ground, posts: &[Post], lots: Lots, steps: &[Scripted]) -> u64 {
     let mut sweeping = Vec::new();
@@ -321,26 +332,4 @@ async fn tidy(ground: &Ground, posts: &[Post], lots: Lots, steps: &[Scripted]) -
     // Who was cut off comes again another time.
     let told = tidied.filter_map(|one| one.ok()?.ok());
     told.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-}
-
-fn kind(command: &Command) -> &'static str {
-    match command {
-        Command::Request(_) => "request",
-        Command::Record(_) => "record",
-        Command::Confirm { .. } => "confirm",
-        Command::Cancel { .. } => "cancel",
-        Command::Extend { .. } => "extend",
-        Command::Modify(_) => "modify",
-        Command::Progress { .. } => "progress",
-        Command::Expire { .. } => "expire",
-        Command::SetNights { .. } => "set_nights",
-        Command::RequestAll(_) => "request_all",
-        Command::Agree(_) => "agree",
-        Command::ReleaseAllotment { .. } => "release_allotment",
-        Command::SetBlocks { .. } => "set_blocks",
-        Command::SetPhysical { .. } => "set_physical",
-        Command::OpenCase { .. } => "open_case",
-        Command::EndCase(_) => "end_case",
-        Command::Review { .. } => "review",
-    }
 }

@@ -15,6 +15,7 @@ use crate::error::SimError;
 use crate::feed::Reader;
 use crate::generate::Generator;
 use crate::generate::known::Known;
+use crate::listings::Listings;
 use crate::look;
 use crate::lot::{Faults, Lots};
 use crate::round::{Found, World};
@@ -230,6 +231,10 @@ async fn enter<'a>(
         ..Settings::default()
     };
     let observer = Ledger::open(stage.observer(&ground), looking).await?;
+    let mut listings = Vec::new();
+    for ids in ground.ids.properties() {
+        listings.push(Listings::read(&observer, ids.property).await?);
+    }
     Ok(World {
         books: Books::open(shape, &ground.ids),
         now: shape.start,
@@ -237,6 +242,7 @@ async fn enter<'a>(
         ground,
         posts,
         observer,
+        listings,
         lots,
         tally: Tally::default(),
     })
@@ -274,9 +280,11 @@ impl World<'_> {
     async fn through(&mut self, round: &[Scripted]) -> Found {
         let mut steps = Vec::new();
         let mut minutes = 0;
+        let mut alone = None;
         for step in round {
             match step.step {
                 Step::Wait { minutes: more } => minutes += i64::from(more),
+                _ if step.step.is_alone() => alone = Some(step),
                 _ => steps.push(step.clone()),
             }
         }
@@ -287,6 +295,12 @@ impl World<'_> {
                 let at = format!("steps {} at {}", numbers.join(", "), self.now);
                 return Ok(Err(format!("{at}:\n{words}")));
             }
+        }
+        if let Some(step) = alone
+            && let Err(words) = self.alone(step).await?
+        {
+            let at = format!("step {} at {}", step.number, self.now);
+            return Ok(Err(format!("{at}:\n{words}")));
         }
         let passed = SignedDuration::from_mins(minutes);
         self.now = self.now.saturating_add(passed).unwrap_or(self.now);

@@ -9,6 +9,8 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
+use crate::pool_shape::PoolShape;
+
 /// The world of a seed.
 ///
 /// Time stands at half a minute at the start and jumps by whole minutes, holds live an odd number
@@ -58,6 +60,8 @@ pub struct PropertyShape {
     pub types: Vec<TypeShape>,
     /// Its listings at channels.
     pub accounts: Vec<AccountShape>,
+    /// What is kept for some of them, and for a group.
+    pub pools: PoolShape,
 }
 
 /// A room type.
@@ -141,7 +145,7 @@ impl PropertyShape {
             rng.random_bool(0.5)
                 .then(|| rng.random_range(0..types.len()))
         };
-        let accounts = (0..rng.random_range(1..=2))
+        let accounts: Vec<AccountShape> = (0..rng.random_range(1..=2))
             .map(|account| AccountShape {
                 code: format!("listing-{index}-{account}"),
                 is_snapshot: rng.random_bool(0.5),
@@ -168,6 +172,11 @@ impl PropertyShape {
                 .unwrap_or("all")
                 .to_owned(),
             meant_overbooking_case_days: rng.random_range(0..=5),
+            pools: PoolShape::chosen(
+                rng,
+                types.iter().filter(|one| one.is_plain()).count(),
+                accounts.len(),
+            ),
             types,
             accounts,
         }

@@ -5,6 +5,10 @@ use keyrack_ledger::decide::refusal::Force;
 use keyrack_model::reservation::{RevisionKind, Source};
 use serde::{Deserialize, Serialize};
 
+pub use crate::case_step::Work;
+pub use crate::pool_step::Agree;
+pub use crate::rule_step::{KeepsBack, Switches};
+
 /// A step with its number. Later steps name what it made by that number, which it keeps when
 /// others are left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -117,6 +121,35 @@ pub enum Step {
         /// Only asks what would happen.
         dry_run: bool,
     },
+    /// Rooms are agreed with an account or a group, or given back.
+    Agree(Agree),
+    /// A worker lets the unsold rooms of an allotment go, where they are due.
+    Release {
+        /// Which house.
+        property: usize,
+        /// Which of its allotments.
+        allotment: usize,
+        /// First night that is looked at, and how many.
+        nights: (i32, i32),
+    },
+    /// Every daemon's worker looks at once for allotments that are due, in all houses.
+    ReleaseDue,
+    /// Rules that switch how accounts sell, in place of those that are.
+    PoolRules {
+        /// Which house.
+        property: usize,
+        /// In order: the last that binds says.
+        rules: Vec<Switches>,
+    },
+    /// Rules that keep rooms back, in place of those that are.
+    BufferRules {
+        /// Which house.
+        property: usize,
+        /// All of them.
+        rules: Vec<KeepsBack>,
+    },
+    /// Somebody works an overbooking case.
+    Work(Work),
     /// The roll-over looks at nights again.
     Review {
         /// Which house.
@@ -182,6 +215,8 @@ pub struct Room {
     pub nights: i32,
     /// How many rooms.
     pub quantity: i32,
+    /// From which allotment, where it is named.
+    pub allotment: Option<usize>,
 }
 
 /// When a hold ends.

@@ -17,6 +17,10 @@ pub struct Tally {
     pub hang_ups: u64,
     /// Holds that a sweeper let go.
     pub swept: u64,
+    /// Allotments whose unsold rooms workers let go.
+    pub releases: u64,
+    /// How often all that a property's accounts are told was looked at.
+    pub told: u64,
     /// Reservations that were archived.
     pub archived: u64,
     /// Of these, brought back by a later command.
@@ -40,6 +44,8 @@ impl Tally {
         self.replays += other.replays;
         self.hang_ups += other.hang_ups;
         self.swept += other.swept;
+        self.releases += other.releases;
+        self.told += other.told;
         self.archived += other.archived;
         self.brought_back += other.brought_back;
         self.checkpoints += other.checkpoints;

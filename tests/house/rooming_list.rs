@@ -9,12 +9,15 @@ use crate::app::{Said, TestApp, said};
 const LINDE: &str = "/v1/properties/linde";
 /// The lines that are wrong, the columns being line 1, and what each must say.
 const WRONG: [(u64, &str); 3] = [
-    (8, "departure: must be after arrival"),
+    (
+        8,
+        "Departure: must be after the arrival, by at most 2,200 nights.",
+    ),
     (
         20,
-        "room_type: no rooms of it are kept for the group, but of double",
+        "Room type: the group has no rooms of it, but of double: name one of these.",
     ),
-    (34, "arrival: a date is YYYY-MM-DD"),
+    (34, "Arrival: must be a date as 2030-12-31."),
 ];
 
 /// A hotel of fifty doubles, forty of which are kept for the choir for three nights.

@@ -11,7 +11,7 @@ const GRANTS: [(&str, &str, &str); 13] = [
     (
         "model",
         "",
-        "iso_currency jiff rust_decimal secrecy serde serde_json uuid",
+        "foldhash iso_currency jiff rust_decimal secrecy serde serde_json uuid",
     ),
     (
         "ledger",

@@ -16,7 +16,7 @@ use crate::auth::{At, Looks, Sets};
 use crate::conditional::{IfMatch, Versioned};
 use crate::extract::{Ask, Body, Segments};
 use crate::names::{House, Names};
-use crate::page::Page;
+use crate::page::{self, Page, PageAsk};
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::routes::rates::WeekdayShape;
@@ -189,17 +189,19 @@ async fn show(
 
 /// The allotments of a property, in order of code.
 #[utoipa::path(get, path = "/v1/properties/{property}/allotments", tag = "pools",
-    params(PropertyPath), responses((status = 200, body = Page<AllotmentView>), Problems))]
+    params(PropertyPath, PageAsk),
+    responses((status = 200, body = Page<AllotmentView>), Problems))]
 async fn list(
     State(state): State<ApiState>,
     at: At<Looks>,
+    Ask(ask): Ask<PageAsk>,
 ) -> Result<Json<Page<AllotmentView>>, Problem> {
-    let rows = allotments::list(state.ledger(), at.house.id).await?;
-    let names = at.house.read_names().await?;
-    let views = rows
-        .into_iter()
-        .map(|row| AllotmentView::new(row, None, &names));
-    Ok(Json(Page::whole(views.collect())))
+    let limit = page::limit(ask.limit)?;
+    let after = ask.cursor.as_deref();
+    let found = allotments::page(state.ledger(), at.house.id, after, limit).await?;
+    let names = at.house.names_of_blocks(&found).await?;
+    let page = page::cut(found, limit, |last| last.code.clone());
+    Ok(Json(page.map(|row| AllotmentView::new(row, None, &names))))
 }
 
 /// Which nights.
@@ -262,8 +264,7 @@ async fn pickup(
 }
 
 async fn found(state: &ApiState, house: &House, code: &str) -> Result<AllotmentRow, Problem> {
-    let all = allotments::list(state.ledger(), house.id).await?;
-    let found = all.into_iter().find(|one| one.code == code);
+    let found = allotments::by_code(state.ledger(), house.id, code).await?;
     found.ok_or_else(|| Problem::not_found("allotment"))
 }
 
@@ -276,7 +277,7 @@ async fn whole(
     let (ledger, id) = (state.ledger(), row.id);
     let (today, _) = tail::business_day(ledger, house.id).await?;
     let agreed = allotments::agreed(ledger, house.id, id, today).await?;
-    let names = house.read_names().await?;
+    let names = house.names_of_blocks(std::slice::from_ref(&row)).await?;
     Ok(AllotmentView::new(row, Some(runs(&agreed)), &names))
 }
 

@@ -12,9 +12,9 @@ use utoipa_axum::routes;
 
 use crate::auth::{At, Looks, Sets};
 use crate::conditional::{IfMatch, Versioned};
-use crate::extract::{Body, Segments};
+use crate::extract::{Ask, Body, Segments};
 use crate::names::House;
-use crate::page::Page;
+use crate::page::{self, Page, PageAsk};
 use crate::problem::{Problem, Problems};
 use crate::routes::allotments::{AllotmentView, PickupNightView};
 use crate::routes::properties::PropertyPath;
@@ -123,14 +123,17 @@ async fn put(
 
 /// The groups of a property, in order of code.
 #[utoipa::path(get, path = "/v1/properties/{property}/groups", tag = "pools",
-    params(PropertyPath), responses((status = 200, body = Page<GroupView>), Problems))]
+    params(PropertyPath, PageAsk), responses((status = 200, body = Page<GroupView>), Problems))]
 async fn list(
     State(state): State<ApiState>,
     at: At<Looks>,
+    Ask(ask): Ask<PageAsk>,
 ) -> Result<Json<Page<GroupView>>, Problem> {
-    let all = groups::list(state.ledger(), at.house.id).await?;
-    let views = all.into_iter().map(GroupView::from);
-    Ok(Json(Page::whole(views.collect())))
+    let limit = page::limit(ask.limit)?;
+    let after = ask.cursor.as_deref();
+    let found = groups::page(state.ledger(), at.house.id, after, limit).await?;
+    let page = page::cut(found, limit, |last| last.code.clone());
+    Ok(Json(page.map(GroupView::from)))
 }
 
 /// A group with its rooms and who drew from them.
@@ -147,7 +150,9 @@ async fn show(
     let nights = StayRange::new(plus_days(today, -PAST_DAYS), plus_days(today, FUTURE_DAYS));
     let nights = nights.ok_or_else(|| Problem::not_found("group"))?;
     let sheet = groups::sheet(ledger, house.id, group.id, nights).await?;
-    let names = house.read_names().await?;
+    let rows: Vec<_> = sheet.blocks.iter().map(|(row, _)| row.clone()).collect();
+    let shown: Vec<_> = sheet.reservations.iter().map(|f| &f.reservation).collect();
+    let names = house.names_of_group(&rows, &shown).await?;
     let blocks = sheet.blocks.into_iter().map(|(row, nights)| BlockView {
         allotment: AllotmentView::new(row, None, &names),
         nights: nights.into_iter().map(PickupNightView::from).collect(),
@@ -167,8 +172,7 @@ async fn show(
 
 /// The group of a code.
 pub async fn found(state: &ApiState, house: &House, code: &str) -> Result<Group, Problem> {
-    let all = groups::list(state.ledger(), house.id).await?;
-    let found = all.into_iter().find(|one| one.code == code);
+    let found = groups::by_code(state.ledger(), house.id, code).await?;
     found.ok_or_else(|| Problem::not_found("group"))
 }
 

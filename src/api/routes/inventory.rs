@@ -14,6 +14,7 @@ use utoipa_axum::routes;
 use crate::auth::{At, Sets};
 use crate::extract::{Ask, Body};
 use crate::names::{House, Names};
+use crate::problem::sentence::of_field;
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::routes::room_type::{DryRun, ShortNightView, short_nights};
@@ -89,7 +90,7 @@ async fn set(
                 error.pointer = format!("/values{}", error.pointer);
             }
             if let Some(first) = problem.errors.first() {
-                problem.detail = format!("{}: {}", first.pointer, first.message);
+                problem.detail = of_field(&first.pointer, &first.message);
             }
             Err(problem)
         }

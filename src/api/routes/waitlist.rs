@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
-use keyrack_ledger::waitlist::{self, NewWish, Waiting};
+use keyrack_ledger::waitlist;
+use keyrack_ledger::wish::{NewWish, Waiting};
 use keyrack_model::stay::Stay;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -49,6 +50,8 @@ struct WaitlistAsk {
     /// At most so many; 100 where it is not said.
     #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
 }
 
 /// A wish for rooms that are not to be had.
@@ -194,10 +197,15 @@ async fn list(
     Ask(ask): Ask<WaitlistAsk>,
 ) -> Result<Json<Page<WishView>>, Problem> {
     let limit = page::limit(ask.limit)?;
-    let wishes = waitlist::list(state.ledger(), at.house.id, ask.open, limit).await?;
+    let (ledger, id) = (state.ledger(), at.house.id);
+    let found = match page::after::<Uuid>(ask.cursor.as_deref())? {
+        None => Some(waitlist::list(ledger, id, ask.open, limit).await?),
+        Some(last) => waitlist::list_after(ledger, id, ask.open, (last, limit)).await?,
+    };
+    let found = found.ok_or_else(page::strange)?;
+    let page = page::cut(found, limit, |last| last.id.to_string());
     let names = at.house.read_names().await?;
-    let views = wishes.iter().map(|wish| view(wish, &names));
-    Ok(Json(Page::whole(views.collect())))
+    Ok(Json(page.map(|wish| view(&wish, &names))))
 }
 
 /// One wish.

@@ -1,6 +1,6 @@
 //! A message that is kept is read: parsed, mapped, recorded, settled.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -16,9 +16,10 @@ use crate::error::DistributionError;
 use crate::handle::Distribution;
 use crate::intake::outcome::{IntakeOutcome, Recorded};
 use crate::intake::record::{self, Outcome, Sorted, Work};
-use crate::intake::{map, raw, say};
+use crate::intake::{map, raw, reopened, say};
 use crate::store::connection::ConnectionRow;
 use crate::store::message::{self, Settled};
+use crate::store::push_state::Bell;
 use crate::store::{transaction, unmapped};
 
 /// A message that is kept and not yet read.
@@ -55,9 +56,14 @@ impl Arrival<'_> {
         self.say_oddities(&parsed, &outcomes).await?;
         let mut faults = parsed.faults.clone();
         faults.extend(sorted.faults);
+        let reopening = match self.adapter.capabilities().reopens_by_itself {
+            true => reopened::listings(&parsed.reports, &outcomes),
+            false => BTreeSet::new(),
+        };
         let mut outcome = self.gather(&parsed, outcomes, sorted.receipts, faults);
         outcome.unmapped = sorted.unmapped.into_iter().collect();
-        self.settle(&parsed, &outcome, &sorted.named).await?;
+        self.settle(&parsed, &outcome, &sorted.named, &reopening)
+            .await?;
         if parsed.is_unreadable {
             let why = first_reason(&outcome.faults);
             say::unreadable(
@@ -250,6 +256,7 @@ impl Arrival<'_> {
         parsed: &Parsed,
         outcome: &IntakeOutcome,
         accounts: &[AccountId],
+        reopening: &BTreeSet<Bell>,
     ) -> Result<(), DistributionError> {
         let mut named: Vec<String> = parsed
             .reports
@@ -292,6 +299,7 @@ impl Arrival<'_> {
         for (account, code) in &outcome.unmapped {
             unmapped::meet(&mut tx, *account, code).await?;
         }
+        reopened::tell_again(&mut tx, reopening).await?;
         transaction::commit(tx).await
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jiff_sqlx::{Date, Timestamp};
 use keyrack_model::ari::{AriKey, AriValues};
-use keyrack_model::id::AccountId;
+use keyrack_model::id::{AccountId, ConnectionId};
 use sqlx::types::Json;
 use sqlx::{PgConnection, PgExecutor};
 
@@ -113,6 +113,36 @@ pub(crate) async fn load(
         .map(Told::from)
         .map(|told| (told.key, told))
         .collect())
+}
+
+/// Rooms that stand open at an account and were told since the last complete poll of its
+/// connection began, or whose answer came since then. An account's rooms are read through once:
+/// some thousands of rows.
+pub(crate) async fn since_last_poll(
+    db: impl PgExecutor<'_>,
+    account: AccountId,
+    connection: ConnectionId,
+) -> Result<Vec<AriKey>, DistributionError> {
+    let rows: Vec<(i64, i64, Date)> = sqlx::query_as(
+        "select told.room_type_id, told.rate_plan_id, told.stay_date
+         from told, poll_state poll
+         where told.account_id = $1 and told.rate_plan_id = 0 and told.openness_max > 0
+               and poll.connection_id = $2 and poll.goal = 'poll'
+               and (told.acknowledged_at is null
+                    or greatest(told.sent_at, told.acknowledged_at)
+                       >= coalesce(poll.last_complete_begun_at, '-infinity'))",
+    )
+    .bind(account.0)
+    .bind(connection.0)
+    .fetch_all(db)
+    .await
+    .map_err(DistributionError::while_doing(
+        "reading what was told lately",
+    ))?;
+    let keys = rows
+        .into_iter()
+        .map(|(room, plan, night)| key(room, plan, night));
+    Ok(keys.collect())
 }
 
 /// Writes what an account is told, over whatever was there.

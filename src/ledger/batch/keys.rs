@@ -13,9 +13,9 @@ use crate::decide::blocks::shifted;
 use crate::decide::draft::{Night, NightKey, ReservationKey, Seen, SeenRooms};
 use crate::decide::guest_limit::{ArrivalKey, arrivals, guest_keys};
 use crate::decide::rules::Rules;
-use crate::id_map::IdMap;
 use crate::store::rate::RateRange;
 use crate::store::read::Keys;
+use keyrack_model::id_map::IdMap;
 
 /// Rules by property.
 pub(super) type RulesOf = IdMap<PropertyId, Arc<Rules>>;
@@ -168,6 +168,7 @@ impl Keys {
                 }
             }
             Command::Agree(agreement) => {
+                self.raises_rules = true;
                 if let Some(nights) = agreement.nights {
                     self.nights(rules, agreement.terms.room_type, nights);
                 }

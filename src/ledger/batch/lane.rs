@@ -13,7 +13,7 @@ use super::memory::Memory;
 use super::proof::changed_by;
 use crate::command::{Answer, Asked, Command, WishedRoom};
 use crate::decide::rules::Rules;
-use crate::id_map::{IdMap, IdSet};
+use keyrack_model::id_map::{IdMap, IdSet};
 
 /// What a command holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

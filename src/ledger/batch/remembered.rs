@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use super::doubt::Doubts;
 use crate::decide::draft::{NightKey, ReservationKey};
 use crate::decide::state::{Reservation, RoomStay};
-use crate::id_map::IdMap;
 use crate::store::ahead::Lying;
+use keyrack_model::id_map::IdMap;
 
 /// A type's nights that are remembered, or how often they were wanting.
 struct Nights {

@@ -11,8 +11,8 @@ use super::memory::Memory;
 use crate::command::Asked;
 use crate::decide::rules::Rules;
 use crate::error::LedgerError;
-use crate::id_map::IdMap;
 use crate::store;
+use keyrack_model::id_map::IdMap;
 
 /// Rules by property. A guess: every batch reads the present version, and a decision is applied
 /// only while it stands.

@@ -211,6 +211,7 @@ fn plan(draft: &mut Draft, property: PropertyId, agreement: &Agreement, today: S
             plan.short.push(short(missing));
         }
         if is.agreed < was.agreed && is.agreed < is.taken {
+            plan.starves |= balance.held > 0;
             plan.cut.push(short(is.taken - is.agreed));
         }
         plan.nights.push((night, is));

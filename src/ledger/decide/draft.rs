@@ -21,7 +21,7 @@ use super::revise::TypeNight;
 use super::rules::Rules;
 use super::state::Reservation;
 use crate::command::{Asked, By, Idempotency, Receipt};
-use crate::id_map::IdMap;
+use keyrack_model::id_map::IdMap;
 
 /// A night of a property.
 pub type NightKey = (PropertyId, RoomTypeId, StayDate);

@@ -234,7 +234,7 @@ pub fn of_wish(
 /// What a wish draws from the allotments that it names, or that its account sells from. The desk
 /// sells from the shared pool alone.
 pub fn draw_wished(
-    draft: &Draft,
+    draft: &mut Draft,
     property: PropertyId,
     wish: &Wish,
     rooms: &[RoomStay],
@@ -260,8 +260,18 @@ pub fn draw_wished(
     if short.is_empty() {
         Ok(drawn)
     } else {
-        Err(Refusal::AllotmentExhausted(short))
+        Err(exhausted(draft, property, short))
     }
+}
+
+/// The refusal of rooms that an allotment does not have. Where holds take rooms of those nights,
+/// dead ones among them are let go before it counts.
+pub fn exhausted(draft: &mut Draft, property: PropertyId, short: Vec<TypeNight>) -> Refusal {
+    let mut nights = short.iter();
+    if nights.any(|night| draft.night(property, *night).held > 0) {
+        draft.starve(property);
+    }
+    Refusal::AllotmentExhausted(short)
 }
 
 /// Whether a force lets a room come from elsewhere than its allotment.
@@ -269,17 +279,24 @@ pub fn may_pass(force: Option<&Forced>) -> bool {
     force.is_some_and(|force| force.allow.contains(&Force::Allotment))
 }
 
-/// What a change takes of the shared pool: what it takes at all, less what it draws.
+/// What a change takes of the shared pool: what it takes at all, with what allotments then keep
+/// more or fewer. A room of one that has been released goes back to the shared pool.
 pub fn shared(
+    draft: &Draft,
+    property: PropertyId,
     mut delta: BTreeMap<TypeNight, i32>,
     before: Option<&Reservation>,
     drawn: &[Drawn],
 ) -> BTreeMap<TypeNight, i32> {
-    for ((_, night), rooms) in sum(drawn) {
-        *delta.entry(night).or_insert(0) -= rooms;
+    let mut by = sum(drawn);
+    for (key, rooms) in sums(before) {
+        *by.entry(key).or_insert(0) -= rooms;
     }
-    for ((_, night), rooms) in sums(before) {
-        *delta.entry(night).or_insert(0) += rooms;
+    for ((allotment, night), rooms) in by {
+        let now = draft.allotment_night((property, allotment, night.1));
+        let mut then = now;
+        then.taken += rooms;
+        *delta.entry(night).or_insert(0) += then.left() - now.left();
     }
     delta
 }

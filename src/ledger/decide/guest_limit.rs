@@ -146,7 +146,7 @@ pub fn admit(
         return Err(Refusal::Restriction {
             why: format!(
                 "this guest has {most} reservations for that arrival date already, and more are \
-                 not taken: change one of these, or force the restriction with a reason"
+                 not taken"
             ),
             nights: nights
                 .filter_map(|room| Some((room.room_type?, room.arrival)))

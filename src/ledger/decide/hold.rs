@@ -68,7 +68,8 @@ pub fn confirm(
                 "the reservation was cancelled before",
             );
             Err(Refusal::IllegalTransition(
-                "a cancelled reservation stays cancelled".to_owned(),
+                "it was cancelled before and stays so: book anew if the guest comes after all"
+                    .to_owned(),
             ))
         }
     }
@@ -106,7 +107,8 @@ fn late(draft: &mut Draft, hold: Reservation, payment: Option<&str>) -> Answer {
             .for_each(|room| claim.add_room(room));
         let mut anew = expired.clone();
         draw_as_fact(draft, Some(&expired), &mut anew);
-        let shared = drawn::shared(claim.0, None, &anew.detail.drawn);
+        let property = expired.property;
+        let shared = drawn::shared(draft, property, claim.0, None, &anew.detail.drawn);
         if has_rooms(draft, expired.property, &shared, None).is_ok() {
             let reason = Some("taken anew after the hold had died".to_owned());
             return Ok(confirmed(draft, anew, payment, RETAKEN, reason));
@@ -151,7 +153,7 @@ pub fn expire(draft: &mut Draft, key: ReservationKey) -> Answer {
     let hold = present(draft, key, None)?;
     if hold.status != Status::Held || is_alive(draft, &hold) {
         return Err(Refusal::IllegalTransition(
-            "the hold is not dead".to_owned(),
+            "the hold still stands: let it run out, or cancel it".to_owned(),
         ));
     }
     let mut hold = hold;
@@ -173,14 +175,17 @@ pub fn extend(
     }
     if hold.status != Status::Held {
         let words = format!(
-            "only a hold is extended; this one is {}",
-            hold.status.as_str()
+            "only a hold is extended, and this reservation is {}: look at it again",
+            hold.status.in_words()
         );
         return Err(Refusal::IllegalTransition(words));
     }
     let rules = draft.rules(hold.property);
     if hold.extensions >= rules.extensions_max {
-        let words = format!("a hold is extended at most {} times", rules.extensions_max);
+        let words = format!(
+            "a hold is extended at most {} times: confirm it, or let it run out",
+            rules.extensions_max
+        );
         return Err(Refusal::IllegalTransition(words));
     }
     let types = hold
@@ -224,11 +229,11 @@ pub fn cancel(
             Ok(receipt(gone, "cancelled", nights))
         }
         Status::CheckedIn => Err(Refusal::IllegalTransition(
-            "the guest is in the house: check out instead".to_owned(),
+            "the guest is in the house: check the guest out instead".to_owned(),
         )),
         Status::Completed | Status::NoShow => Err(Refusal::IllegalTransition(format!(
-            "a reservation that is {} is not cancelled: undo first",
-            present.status.as_str()
+            "a reservation that is {} is not cancelled: undo that first",
+            present.status.in_words()
         ))),
     }
 }

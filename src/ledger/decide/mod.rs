@@ -159,19 +159,28 @@ fn set_physical(draft: &mut Draft, property: PropertyId, command: &Command) -> A
     capacity::set_physical(draft, property, &change)
 }
 
-/// Wishes that are carried out together: each on what those before it made, or none of them.
+/// Wishes that are carried out together: each on what those before it made, or none of them. The
+/// receipt shows the first.
 fn request_all(draft: &mut Draft, property: PropertyId, wishes: &[Wish]) -> Answer {
     let before = draft.clone();
     let mut nights = Vec::new();
     let mut refused = Vec::new();
+    let mut first = None;
     for (index, wish) in wishes.iter().enumerate() {
         match request::request(draft, property, wish) {
-            Ok(receipt) => nights.extend(receipt.nights),
+            Ok(receipt) => {
+                nights.extend(receipt.nights);
+                first = first.or(receipt.reservation);
+            }
             Err(refusal) => refused.push((index, refusal)),
         }
     }
     if refused.is_empty() {
-        return Ok(capacity::told("confirmed", nights, Vec::new()));
+        let told = capacity::told("confirmed", nights, Vec::new());
+        return Ok(Receipt {
+            reservation: first,
+            ..told
+        });
     }
     draft.go_back(before);
     Err(Refusal::Several(refused))

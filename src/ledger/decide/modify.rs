@@ -29,7 +29,8 @@ pub fn modify(draft: &mut Draft, property: PropertyId, change: &Modification) ->
         admit(draft, property, &entering, change.force.as_ref())?;
         draw_anew(draft, &before, &mut after, &named, change.force.as_ref())?;
         let delta = difference(&Claim::of(&before), &Claim::of(&after));
-        let delta = drawn::shared(delta, Some(&before), &after.detail.drawn);
+        let drawn = &after.detail.drawn;
+        let delta = drawn::shared(draft, property, delta, Some(&before), drawn);
         has_rooms(draft, property, &delta, change.force.as_ref())?;
         after.keep_changes_since(&before.rooms);
         if !after.has_unmapped_room() {
@@ -65,7 +66,7 @@ type Named = BTreeMap<RoomStayId, AllotmentId>;
 /// What rooms newly take comes from the allotment that they name, else first from those that they
 /// draw from already.
 fn draw_anew(
-    draft: &Draft,
+    draft: &mut Draft,
     before: &Reservation,
     after: &mut Reservation,
     named: &Named,
@@ -80,7 +81,7 @@ fn draw_anew(
     if short.is_empty() {
         Ok(())
     } else {
-        Err(Refusal::AllotmentExhausted(short))
+        Err(drawn::exhausted(draft, before.property, short))
     }
 }
 
@@ -98,8 +99,8 @@ fn may_change_rooms(
         }
         Status::Held | Status::Confirmed | Status::CheckedIn => Ok(()),
         status => Err(Refusal::IllegalTransition(format!(
-            "the rooms of a reservation that is {} are not changed",
-            status.as_str()
+            "the rooms of a reservation that is {} are not changed: undo that first, or book anew",
+            status.in_words()
         ))),
     }
 }

@@ -1,13 +1,19 @@
 //! When a night needs an open case in the overbooking-resolution queue.
 
+pub mod beyond;
+pub mod cost;
 pub mod end;
 pub mod forecast;
+pub mod leaving;
 pub mod limits;
+pub mod moves;
 pub mod policy;
 pub mod rank;
 pub mod rooms;
 pub mod sheet;
+pub mod way;
 pub mod ways;
+pub mod within;
 pub mod words;
 
 use keyrack_model::inventory::NightBalance;

@@ -36,7 +36,10 @@ pub fn progress(
 }
 
 fn illegal(stay: &Reservation, wanted: &str) -> Refusal {
-    Refusal::IllegalTransition(format!("{wanted}; this one is {}", stay.status.as_str()))
+    Refusal::IllegalTransition(format!(
+        "{wanted}, and this reservation is {}: look at it again",
+        stay.status.in_words()
+    ))
 }
 
 fn arrival(stay: &Reservation) -> Option<StayDate> {
@@ -70,7 +73,7 @@ fn check_in(draft: &mut Draft, mut stay: Reservation, today: StayDate) -> Answer
     }
     if let Some(first) = arrival(&stay).filter(|first| *first > today) {
         let words =
-            format!("the guest arrives on {first}, today is {today}: change the stay first");
+            format!("the guest arrives on {first}, and today is {today}: change the stay first");
         return Err(Refusal::IllegalTransition(words));
     }
     stay.detail.undo = Some(undo_point(&stay, today));
@@ -111,7 +114,8 @@ fn no_show(
         _ => return Err(illegal(&stay, "only a confirmed guest can fail to come")),
     }
     if let Some(first) = arrival(&stay).filter(|first| *first > today) {
-        let words = format!("the guest is expected on {first}, today is {today}");
+        let words =
+            format!("the guest is expected on {first}, and today is {today}: wait until then");
         return Err(Refusal::IllegalTransition(words));
     }
     let by_rule = match rules.policies.no_show_keeps.as_str() {
@@ -159,7 +163,7 @@ fn undo(draft: &mut Draft, mut stay: Reservation, today: StayDate) -> Answer {
         return Err(illegal(&stay, "there is nothing to undo"));
     };
     if stay.status == Status::Completed && point.on != today {
-        let words = "a check-out is undone within its business day only";
+        let words = "a check-out is undone within its business day only: book the guest anew";
         return Err(Refusal::IllegalTransition(words.to_owned()));
     }
     let before = stay.clone();

@@ -44,7 +44,7 @@ pub fn request(draft: &mut Draft, property: PropertyId, wish: &Wish) -> Answer {
     let drawn = draw_wished(draft, property, wish, &rooms)?;
     let mut claim = Claim::default();
     rooms.iter().for_each(|room| claim.add_room(room));
-    let shared = drawn::shared(claim.0, None, &drawn);
+    let shared = drawn::shared(draft, property, claim.0, None, &drawn);
     has_rooms(draft, property, &shared, wish.force.as_ref())?;
     let mut reservation = reservation(draft, property, wish, rooms, hold);
     reservation.detail.drawn = drawn;

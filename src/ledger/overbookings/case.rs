@@ -1,7 +1,10 @@
 //! Cases, as they are read.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use keyrack_model::id::{CaseId, PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::overbooking::Ending;
 use keyrack_model::stay::StayDate;
 use serde_json::Value;
 
@@ -61,6 +64,22 @@ impl Case {
     /// Whether it is open.
     pub fn is_open(&self) -> bool {
         self.status == "open"
+    }
+
+    /// Whether it has ended so, and by moving these guests and no others.
+    pub fn has_ended_by(
+        &self,
+        ending: Ending,
+        moved: impl IntoIterator<Item = ReservationId>,
+    ) -> bool {
+        let asked: BTreeSet<String> = moved.into_iter().map(|id| id.to_string()).collect();
+        let moves = self.resolution.as_ref().and_then(|told| told.get("moves"));
+        let moves = moves
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice);
+        let id = |one: &Value| one.get("reservation")?.as_str().map(str::to_owned);
+        let moved: BTreeSet<String> = moves.iter().filter_map(id).collect();
+        !self.is_open() && self.outcome.as_deref() == Some(ending.as_str()) && moved == asked
     }
 
     /// Its nights that are not cured; all of them once it is closed.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyrack_model::id::{PropertyId, RoomTypeId};
 use keyrack_model::stay::{StayDate, StayRange, ranges};
+use sqlx::PgConnection;
 
 use crate::command::{Asked, By, Command, NightChange};
-use crate::decide::overbooking::limits::{LimitRule, limit_of};
+use crate::decide::overbooking::limits::{Limit, LimitRule, limit_of};
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
@@ -40,45 +41,65 @@ pub async fn put(
     if let Err(refusal) = faults.done() {
         return Ok(Err(refusal));
     }
-    let before = store::list(&mut tx, id).await?;
-    store::delete(&mut tx, id).await?;
-    for rule in rules {
-        store::insert(&mut tx, id, rule).await?;
-    }
+    let fading = store::list(&mut tx, id).await?.into_iter().map(faded);
+    let whole: Vec<LimitRule> = rules.iter().copied().chain(fading).collect();
+    replace(&mut tx, id, &whole).await?;
     connection::commit(tx).await?;
-    apply(ledger, id, by, &before).await?;
+    apply(ledger, id, by).await?;
+    let mut tx = connection::begin(ledger).await?;
+    property::take_turn(&mut tx, id).await?;
+    // Unless somebody has replaced them meanwhile.
+    if store::list(&mut tx, id).await? == whole {
+        replace(&mut tx, id, rules).await?;
+        connection::commit(tx).await?;
+    }
     Ok(Ok(()))
 }
 
-/// Puts the rules on the nights that are open. `before` are rules that were there: their nights get
-/// 0 where no rule speaks of them now. Says how many nights changed.
-pub(crate) async fn apply(
-    ledger: &Ledger,
+/// What takes the place of a rule that is gone until its nights have 0: whoever dies before that
+/// leaves it behind, and the next roll-over puts it on.
+fn faded(rule: LimitRule) -> LimitRule {
+    LimitRule {
+        lead_days_min: 0,
+        lead_days_max: None,
+        limit: Limit::Rooms(0),
+        ..rule
+    }
+}
+
+async fn replace(
+    conn: &mut PgConnection,
     id: PropertyId,
-    by: By,
-    before: &[LimitRule],
-) -> Result<usize, LedgerError> {
+    rules: &[LimitRule],
+) -> Result<(), LedgerError> {
+    store::delete(conn, id).await?;
+    for rule in rules {
+        store::insert(conn, id, rule).await?;
+    }
+    Ok(())
+}
+
+/// Puts the rules on the nights that are open. Says how many nights changed.
+pub(crate) async fn apply(ledger: &Ledger, id: PropertyId, by: By) -> Result<usize, LedgerError> {
     // One after the other, each by the rules that are there then.
     let mut tx = connection::begin(ledger).await?;
     property::take_turn(&mut tx, id).await?;
     let rules = store::list(&mut tx, id).await?;
-    if rules.is_empty() && before.is_empty() {
+    if rules.is_empty() {
         return Ok(0);
     }
     let Some(calendar) = property::calendar(&mut tx, id).await? else {
         return Ok(0);
     };
     let open = calendar.open_nights();
-    let types: BTreeSet<RoomTypeId> = rules.iter().chain(before).map(|r| r.room_type).collect();
+    let types: BTreeSet<RoomTypeId> = rules.iter().map(|rule| rule.room_type).collect();
     let types: Vec<RoomTypeId> = types.into_iter().collect();
     let balances = night::balances(&mut tx, id, &types, open).await?;
     let mut wanted: BTreeMap<(RoomTypeId, i32), Vec<StayDate>> = BTreeMap::new();
     for (room_type, day, balance) in balances {
         let key = (room_type, day);
         let told = limit_of(&rules, key, balance.physical, calendar.business_day);
-        let was = before.iter().any(|rule| rule.covers(room_type, day));
-        let limit = told.or(was.then_some(0));
-        if let Some(limit) = limit.filter(|limit| *limit != balance.overbooking_limit) {
+        if let Some(limit) = told.filter(|limit| *limit != balance.overbooking_limit) {
             wanted.entry((room_type, limit)).or_default().push(day);
         }
     }

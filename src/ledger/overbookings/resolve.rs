@@ -3,15 +3,21 @@
 use keyrack_model::id::PropertyId;
 use keyrack_model::overbooking::Ending;
 use keyrack_model::reservation::Status;
+use keyrack_model::stay::StayDate;
 use serde_json::{Value, json};
 
 use crate::command::{Asked, By, Command};
+use crate::decide::overbooking::cost::approved;
 use crate::decide::overbooking::end::CaseEnd;
+use crate::decide::overbooking::moves::is_concerned;
+use crate::decide::overbooking::sheet::closed;
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::overbookings::case::{Case, load};
-use crate::store::{connection, folio, overbooking as store, property as properties};
+use crate::overbookings::ground::Ground;
+use crate::reservations::Folio;
+use crate::store::{connection, folio, overbooking as store};
 
 /// Ends it by one command of the lanes. A repeat answers as the first did; one that was cured by
 /// itself is told how.
@@ -26,7 +32,8 @@ pub(super) async fn end(
     let Some(before) = load(ledger, property, id).await? else {
         return Ok(Err(missing()));
     };
-    if is_repeat(&before, &end) {
+    let moved = end.moves.iter().map(|one| one.reservation);
+    if before.has_ended_by(end.ending, moved) {
         return Ok(Ok(before));
     }
     if before.outcome.as_deref() == Some(Ending::Cured.as_str()) && end.ending.lets_guests_go() {
@@ -41,29 +48,8 @@ pub(super) async fn end(
     Ok(case.ok_or_else(missing))
 }
 
-/// Whether a closed case has ended as it is asked to: the same ending, and the same guests moved.
-fn is_repeat(case: &Case, end: &CaseEnd) -> bool {
-    let moved = |case: &Case| -> Option<Vec<String>> {
-        let moves = case.resolution.as_ref()?.get("moves")?.as_array()?;
-        let id = |one: &Value| one.get("reservation")?.as_str().map(str::to_owned);
-        let mut ids: Vec<String> = moves.iter().filter_map(id).collect();
-        ids.sort_unstable();
-        Some(ids)
-    };
-    let mut asked: Vec<String> = end
-        .moves
-        .iter()
-        .map(|m| m.reservation.to_string())
-        .collect();
-    asked.sort_unstable();
-    asked.dedup();
-    !case.is_open()
-        && case.outcome.as_deref() == Some(end.ending.as_str())
-        && moved(case).unwrap_or_default() == asked
-}
-
 /// A case closed by itself, since the guest's reservation was cancelled: where he went, and what
-/// that cost, is written down afterwards.
+/// that cost, is written down afterwards, once.
 async fn say_how(
     ledger: &Ledger,
     property: PropertyId,
@@ -71,32 +57,38 @@ async fn say_how(
     case: &Case,
     end: &CaseEnd,
 ) -> Result<Result<Case, Refusal>, LedgerError> {
-    if end.version.is_some_and(|read| read != case.version) {
-        return Ok(Err(Refusal::VersionMismatch {
-            current: case.version,
-        }));
-    }
-    let mut tx = connection::begin(ledger).await?;
-    let ids: Vec<_> = end.moves.iter().map(|one| one.reservation.0).collect();
-    let gone = folio::by_ids(&mut tx, property, &ids).await?;
-    for (at, one) in end.moves.iter().enumerate() {
-        let known = gone.iter().find(|f| f.reservation.id == one.reservation);
-        match known.map(|folio| folio.reservation.status) {
-            None => return Ok(Err(Refusal::NotFound("reservation".to_owned()))),
-            Some(Status::Cancelled) => {}
-            Some(status) => {
-                let words = format!(
-                    "the case is cured, and this reservation is {}: cancel it by itself if it \
-                     leaves, too",
-                    status.as_str()
-                );
-                return Ok(Err(Refusal::invalid(format!("/moves/{at}"), words)));
-            }
-        }
-    }
-    let Some(house) = properties::by_id(&mut tx, property).await? else {
+    let Some(ground) = Ground::of(ledger, property).await? else {
         return Ok(Err(Refusal::NotFound("property".to_owned())));
     };
+    let mut tx = connection::begin(ledger).await?;
+    let Some(locked) = store::lock(&mut tx, property, case.id).await? else {
+        return Ok(Err(Refusal::NotFound("overbooking case".to_owned())));
+    };
+    if end.version.is_some_and(|read| read != locked.version) {
+        return Ok(Err(Refusal::VersionMismatch {
+            current: locked.version,
+        }));
+    }
+    if locked.outcome.as_deref() != Some(Ending::Cured.as_str()) {
+        // Somebody else has said how since it was read.
+        return Ok(Err(closed(case.id)));
+    }
+    let ids: Vec<_> = end.moves.iter().map(|one| one.reservation.0).collect();
+    let gone = folio::by_ids(&mut tx, property, &ids).await?;
+    if let Err(refusal) = have_left(case, end, &gone) {
+        return Ok(Err(refusal));
+    }
+    let currency = ground.currency();
+    let cost_minor = end.cost_minor;
+    if let Some(cost) = cost_minor.filter(|_| !end.may_approve) {
+        let up_to = case
+            .approval
+            .as_ref()
+            .and_then(|told| told.get("up_to_minor")?.as_i64());
+        if let Err(refusal) = approved(&ground.policy, up_to, (cost, currency)) {
+            return Ok(Err(refusal));
+        }
+    }
     let moves: Vec<Value> = gone
         .iter()
         .map(|folio| {
@@ -109,24 +101,38 @@ async fn say_how(
         })
         .collect();
     let resolution = json!({ "moves": moves, "note": end.note });
-    let currency = house.setup.currency.code();
-    let cost = end.cost_minor.map(|minor| (minor, currency));
+    let cost = cost_minor.map(|minor| (minor, currency.code()));
     let outcome = end.ending.as_str();
-    if store::lock(&mut tx, property, case.id).await?.is_none() {
-        return Ok(Err(Refusal::NotFound("overbooking case".to_owned())));
-    }
     store::say_how(&mut tx, property, case.id, outcome, cost, &resolution).await?;
-    let detail = json!({ "outcome": outcome, "cost_minor": end.cost_minor, "moves": moves });
-    store::insert_event(
-        &mut tx,
-        property,
-        case.id,
-        "outcome_told",
-        &by.actor,
-        &detail,
-    )
-    .await?;
+    let detail = json!({ "outcome": outcome, "cost_minor": cost_minor, "moves": moves });
+    let (kind, actor) = ("outcome_told", &by.actor);
+    store::insert_event(&mut tx, property, case.id, kind, actor, &detail).await?;
     connection::commit(tx).await?;
     let case = load(ledger, property, case.id).await?;
     Ok(case.ok_or_else(|| Refusal::NotFound("overbooking case".to_owned())))
+}
+
+/// Those who are said to have left are guests of this case, and are cancelled.
+fn have_left(case: &Case, end: &CaseEnd, gone: &[Folio]) -> Result<(), Refusal> {
+    if end.moves.is_empty() {
+        return Err(Refusal::invalid("/moves", "say which reservation has left"));
+    }
+    let nights: Vec<StayDate> = case.nights.iter().map(|night| night.0).collect();
+    for (at, one) in end.moves.iter().enumerate() {
+        let known = gone.iter().find(|f| f.reservation.id == one.reservation);
+        let Some(guest) = known.map(|folio| &folio.reservation) else {
+            return Err(Refusal::NotFound("reservation".to_owned()));
+        };
+        if guest.status != Status::Cancelled {
+            let words = format!(
+                "the case has cured itself, and reservation {} is {}: if its guest leaves as well, \
+                 cancel it first",
+                guest.number,
+                guest.status.in_words()
+            );
+            return Err(Refusal::invalid(format!("/moves/{at}"), words));
+        }
+        is_concerned(guest, (case.room_type_id, &nights), at)?;
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use crate::decide::overbooking::forecast::{Fate, limit, lost_hundredths, too_lit
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
-use crate::overbookings::advice::Ground;
+use crate::overbookings::ground::Ground;
 use crate::store::history::{self, FateRow, NightFates, Window};
 use crate::store::{connection, night};
 

@@ -46,8 +46,8 @@ pub(crate) async fn put(
     let touched = touched(&before, rules, open);
     rate_change::note(&mut tx, id, by, &touched).await?;
     connection::commit(tx).await?;
-    let is_new = |rule: &&PoolRule| rule.scarcity.is_some() && !before.contains(rule);
-    if rules.iter().any(|rule| is_new(&rule)) {
+    // Also for rules that stay: whoever put them may have been cut off before he looked.
+    if rules.iter().any(|rule| rule.scarcity.is_some()) {
         review(ledger, id, by, open).await?;
         // What was told meanwhile was told before the switches were turned.
         let mut tx = connection::begin(ledger).await?;

@@ -38,7 +38,7 @@ pub(crate) async fn roll_over(ledger: &Ledger, id: PropertyId) -> Result<(), Led
     step(ledger, id, &overdue, Progress::Overdue).await?;
     horizon::extend(ledger, id).await?;
     // A day nearer: what was meant may be less now.
-    limits::apply(ledger, id, worker(), &[]).await?;
+    limits::apply(ledger, id, worker()).await?;
     let near = plus_days(today, NEAR_DAYS).min(calendar.horizon_end);
     if let Some(nights) = Stay::new(today, near) {
         review(ledger, id, nights).await?;

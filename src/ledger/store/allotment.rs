@@ -110,6 +110,66 @@ pub(crate) async fn list(
     rows.into_iter().map(AllotmentRow::try_from).collect()
 }
 
+/// Those that are agreed, after a code in order of code, at most so many.
+pub(crate) async fn page(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    after: &str,
+    limit: u32,
+) -> Result<Vec<AllotmentRow>, LedgerError> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "select allotment_id, code, account_id, group_id, room_type_id, release_period_days,
+                cut_off, version
+           from allotment where property_id = $1 and code > $2 and version > 0
+          order by code limit $3",
+    )
+    .bind(property.0)
+    .bind(after)
+    .bind(i64::from(limit))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading allotments"))?;
+    rows.into_iter().map(AllotmentRow::try_from).collect()
+}
+
+/// The one of a code, where it is agreed.
+pub(crate) async fn by_code(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    code: &str,
+) -> Result<Option<AllotmentRow>, LedgerError> {
+    let row: Option<Row> = sqlx::query_as(
+        "select allotment_id, code, account_id, group_id, room_type_id, release_period_days,
+                cut_off, version
+           from allotment where property_id = $1 and code = $2 and version > 0",
+    )
+    .bind(property.0)
+    .bind(code)
+    .fetch_optional(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading an allotment"))?;
+    row.map(AllotmentRow::try_from).transpose()
+}
+
+/// Those of a group that are agreed, in order of code.
+pub(crate) async fn of_group(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    group: GroupId,
+) -> Result<Vec<AllotmentRow>, LedgerError> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "select allotment_id, code, account_id, group_id, room_type_id, release_period_days,
+                cut_off, version
+           from allotment where property_id = $1 and group_id = $2 and version > 0 order by code",
+    )
+    .bind(property.0)
+    .bind(group.0)
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading a group's allotments"))?;
+    rows.into_iter().map(AllotmentRow::try_from).collect()
+}
+
 impl TryFrom<Row> for AllotmentRow {
     type Error = LedgerError;
 

@@ -50,6 +50,44 @@ pub(crate) async fn list(
     Ok(rows.into_iter().map(Group::from).collect())
 }
 
+/// Those after a code in order of code, at most so many.
+pub(crate) async fn page(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    after: &str,
+    limit: u32,
+) -> Result<Vec<Group>, LedgerError> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "select group_id, code, name, contact, cut_off, version
+           from room_group where property_id = $1 and code > $2 order by code limit $3",
+    )
+    .bind(property.0)
+    .bind(after)
+    .bind(i64::from(limit))
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading groups"))?;
+    Ok(rows.into_iter().map(Group::from).collect())
+}
+
+/// The one of a code.
+pub(crate) async fn by_code(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    code: &str,
+) -> Result<Option<Group>, LedgerError> {
+    let row: Option<Row> = sqlx::query_as(
+        "select group_id, code, name, contact, cut_off, version
+           from room_group where property_id = $1 and code = $2",
+    )
+    .bind(property.0)
+    .bind(code)
+    .fetch_optional(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading a group"))?;
+    Ok(row.map(Group::from))
+}
+
 /// When the rooms of a group fall back.
 pub(crate) async fn cut_off(
     conn: &mut PgConnection,

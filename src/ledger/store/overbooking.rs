@@ -163,7 +163,7 @@ pub(crate) async fn lock(
     .await
     .map_err(&doing)?;
     let row: Option<LockedRow> = sqlx::query_as(
-        "select version, status, proposal from overbooking_case
+        "select version, status, outcome, proposal from overbooking_case
           where property_id = $1 and case_id = $2 for update",
     )
     .bind(property.0)
@@ -174,6 +174,7 @@ pub(crate) async fn lock(
     Ok(row.map(|row| Locked {
         version: row.version,
         is_open: row.status == "open",
+        outcome: row.outcome,
         proposed_minor: row
             .proposal
             .and_then(|proposal| proposal.0.get("cost_minor")?.as_i64()),
@@ -185,6 +186,7 @@ pub(crate) async fn lock(
 struct LockedRow {
     version: i64,
     status: String,
+    outcome: Option<String>,
     proposal: Option<Json<serde_json::Value>>,
 }
 
@@ -192,6 +194,8 @@ struct LockedRow {
 pub(crate) struct Locked {
     pub version: i64,
     pub is_open: bool,
+    /// How it ended.
+    pub outcome: Option<String>,
     pub proposed_minor: Option<i64>,
     /// Nights with more sold than can be slept in.
     pub nights_beyond: usize,

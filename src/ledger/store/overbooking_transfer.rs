@@ -6,7 +6,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::error::LedgerError;
-use crate::overbookings::transfer::{Leg, Terms};
+use crate::overbookings::transfer::leg::{Leg, Terms};
 
 /// How far a transfer has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,14 +130,14 @@ pub(crate) async fn claim(conn: &mut PgConnection) -> Result<Option<Transfer>, L
     }))
 }
 
-/// It has come to the next step; whoever was there before does nothing.
+/// It has come to the next step; `false` where somebody else has gone on with it meanwhile.
 pub(crate) async fn advance(
     conn: &mut PgConnection,
     transfer: &Transfer,
     next: Step,
-) -> Result<(), LedgerError> {
+) -> Result<bool, LedgerError> {
     let is_over = matches!(next, Step::Done | Step::GivenUp);
-    sqlx::query(
+    let done = sqlx::query(
         "update overbooking_transfer
             set step = $4, why = coalesce(why, $5),
                 ended_at = case when $6 then ledger_now() end,
@@ -154,7 +154,23 @@ pub(crate) async fn advance(
     .execute(conn)
     .await
     .map_err(LedgerError::while_doing("going on with a transfer"))?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
+}
+
+/// The step at which it stands.
+pub(crate) async fn step(
+    conn: &mut PgConnection,
+    transfer: &Transfer,
+) -> Result<Step, LedgerError> {
+    let name: String = sqlx::query_scalar(
+        "select step from overbooking_transfer where property_id = $1 and transfer_id = $2",
+    )
+    .bind(transfer.property.0)
+    .bind(transfer.id)
+    .fetch_one(conn)
+    .await
+    .map_err(LedgerError::while_doing("looking at a transfer"))?;
+    Step::from_name(&name).ok_or_else(|| LedgerError::Unreadable(format!("a transfer: {name}")))
 }
 
 /// A step takes seconds at most; whoever has died is waited for so long.

@@ -15,7 +15,7 @@ use super::claim;
 use super::row::{KeptRow, ReferenceRow, ReservationRow, RoomStayRow};
 use crate::decide::draft::{Night, NightKey, ReservationKey, Seen};
 use crate::error::LedgerError;
-use crate::id_map::IdMap;
+use keyrack_model::id_map::IdMap;
 
 /// What a batch needs to see.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,8 @@ pub(crate) struct Keys {
     /// Rooms that wishes ask for, of a type on a night at most; `i32::MAX` where not only wishes
     /// may find rooms wanting.
     pub rooms: i32,
+    /// A command raises the version of its property's rules.
+    pub raises_rules: bool,
 }
 
 /// Where rows of nights lie, as the database names it: whoever writes one that he has read finds it
@@ -264,11 +266,11 @@ impl NightsRow {
     }
 }
 
-/// Locks what the keys name, in the order that all take: properties shared, idempotency keys,
-/// archived reservations, reservations, references, nights.
+/// Locks what the keys name, in the order that all take: properties (shared, unless their rules'
+/// version is raised), idempotency keys, archived reservations, reservations, references, nights.
 /// The transaction has begun; the read that follows sees what the locks hold still.
 pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), LedgerError> {
-    sqlx::query("select from property where property_id = any($1) order by property_id for share")
+    sqlx::query(LOCK_PROPERTIES[usize::from(keys.raises_rules)])
         .bind(keys.properties.iter().map(|id| id.0).collect::<Vec<_>>())
         .execute(&mut *conn)
         .await
@@ -303,6 +305,12 @@ pub(crate) async fn lock(conn: &mut PgConnection, keys: &Keys) -> Result<(), Led
     .map_err(LedgerError::while_doing("locking nights"))?;
     Ok(())
 }
+
+/// Shared, and to be changed: a lock that is made stronger later waits for all that share it.
+const LOCK_PROPERTIES: [&str; 2] = [
+    "select from property where property_id = any($1) order by property_id for share",
+    "select from property where property_id = any($1) order by property_id for no key update",
+];
 
 /// An archived reservation is locked where it lies; whoever brings one back does it in this order.
 const LOCK_RESERVATIONS: [&str; 2] = [

@@ -9,7 +9,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::error::LedgerError;
-use crate::waitlist::{NewWish, Waiting};
+use crate::wish::{NewWish, Place, Waiting};
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -27,6 +27,7 @@ struct Row {
     guest: Json<Guest>,
     note: Option<String>,
     created_at: Timestamp,
+    queued_at: Timestamp,
     look_after: Option<Timestamp>,
     offers: i32,
     offer_reservation: Option<Uuid>,
@@ -61,6 +62,7 @@ impl TryFrom<Row> for Waiting {
                 answer_seconds: row.answer_seconds,
             },
             created_at: row.created_at.to_jiff(),
+            queued_at: row.queued_at.to_jiff(),
             offers: row.offers,
             offer: offer.map(|(reservation, room_type)| {
                 let until = at(row.answer_until);
@@ -119,33 +121,41 @@ pub(crate) async fn find(
     row.map(Waiting::try_from).transpose()
 }
 
-/// The open wishes in their order.
+/// The open wishes in their order, after a place in the queue.
 pub(crate) async fn open(
     conn: &mut PgConnection,
     property: PropertyId,
+    after: Option<Place>,
     limit: u32,
 ) -> Result<Vec<Waiting>, LedgerError> {
-    list(conn, property, true, limit).await
+    list(conn, property, true, after, limit).await
 }
 
-/// Wishes in their order, open ones first.
+/// Wishes in their order, open ones first, after a place in it.
 pub(crate) async fn list(
     conn: &mut PgConnection,
     property: PropertyId,
     only_open: bool,
+    after: Option<Place>,
     limit: u32,
 ) -> Result<Vec<Waiting>, LedgerError> {
     let sql = if only_open {
         "select * from waitlist
          where property_id = $1 and status in ('waiting', 'offered')
+           and ($3::timestamptz is null or (false, queued_at, wish_id) > ($5, $3, $4))
          order by queued_at, wish_id limit $2"
     } else {
         "select * from waitlist where property_id = $1
+           and ($3::timestamptz is null
+                or (status not in ('waiting', 'offered'), queued_at, wish_id) > ($5, $3, $4))
          order by status not in ('waiting', 'offered'), queued_at, wish_id limit $2"
     };
     let rows: Vec<Row> = sqlx::query_as(sql)
         .bind(property.0)
         .bind(i64::from(limit))
+        .bind(after.map(|place| Timestamp::from(place.queued_at)))
+        .bind(after.map(|place| place.wish))
+        .bind(after.is_some_and(|place| place.is_over))
         .fetch_all(conn)
         .await
         .map_err(LedgerError::while_doing("reading the waitlist"))?;
@@ -272,7 +282,8 @@ pub(crate) async fn tell(
     Ok(done.rows_affected() > 0)
 }
 
-/// No hold was to be had: waits on, in its place, and is not looked at for a while.
+/// No hold was to be had, so nothing was offered: waits on, in its place, and is not looked at for
+/// a while.
 pub(crate) async fn wait_on(
     conn: &mut PgConnection,
     wish: &Waiting,
@@ -280,8 +291,8 @@ pub(crate) async fn wait_on(
 ) -> Result<(), LedgerError> {
     sqlx::query(
         "update waitlist
-         set status = 'waiting', version = version + 1, offer_reservation = null,
-             offer_room_type = null, offered_at = null,
+         set status = 'waiting', version = version + 1, offers = offers - 1,
+             offer_reservation = null, offer_room_type = null, offered_at = null,
              look_after = ledger_now() + $4 * interval '1 second'
          where property_id = $1 and wish_id = $2 and version = $3 and status = 'offered'",
     )

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use keyrack_ledger::command::{Answer, Command};
-use keyrack_model::id::{PropertyId, ReservationId};
+use keyrack_ledger::decide::buffer_rule::BufferRule;
+use keyrack_ledger::decide::pool_rule::PoolRule;
+use keyrack_model::id::{CaseId, PropertyId, ReservationId};
 
+use super::cases::Files;
 use super::entry::{Cell, Entry};
 use super::expected::Expected;
 use super::house::House;
-use super::{capacity, desk, fact, hold, wish};
+use super::{allotment, capacity, cases, desk, fact, hold, switch, wish};
 use crate::ids::Ids;
 use crate::shape::Shape;
 
@@ -84,8 +87,10 @@ impl Books {
             Command::SetNights { changes, dry_run } => {
                 capacity::set_nights(house, changes, *dry_run, now)
             }
-            Command::RequestAll(_) | Command::Agree(_) | Command::ReleaseAllotment { .. } => {
-                unreachable!("no shape of the simulation has groups or allotments")
+            Command::RequestAll(_) => unreachable!("no script has lists of guests"),
+            Command::Agree(agreement) => allotment::agree(house, agreement, now),
+            Command::ReleaseAllotment { allotment, nights } => {
+                allotment::release(house, *allotment, *nights, now)
             }
             Command::SetBlocks { room, blocks } => capacity::set_blocks(house, room, blocks, now),
             Command::SetPhysical {
@@ -104,8 +109,8 @@ impl Books {
                 };
                 capacity::set_physical(house, &cut, now)
             }
-            // Cases are known by ids that no shape holds: simulated staff work none of them.
-            Command::OpenCase { .. } | Command::EndCase(_) => Expected::no("not_found"),
+            Command::OpenCase { .. } => Expected::no("not_found"),
+            Command::EndCase(asked) => cases::end(house, asked, now),
             Command::Review { room_type, nights } => {
                 capacity::review(house, *room_type, *nights, now)
             }
@@ -123,24 +128,120 @@ impl Books {
         answer: &Answer,
         moving: &BTreeSet<Cell>,
     ) -> Vec<String> {
-        let explained = |books: &mut Self| {
+        let mut first = None;
+        let doubts: &[bool] = match self.house(property) {
+            Some(house) if house.switching.is_in_doubt() => &[false, true],
+            _ => &[false],
+        };
+        let ways = [(false, false), (true, false), (false, true), (true, true)];
+        let ways = ways
+            .into_iter()
+            .flat_map(|way| doubts.iter().map(move |guess| (way, *guess)));
+        for ((sweeps, ignores_dead), guess) in ways {
+            let mut books = self.clone();
+            if guess && let Some(house) = books.houses.get_mut(&property) {
+                Arc::make_mut(house).switching.guess = true;
+            }
+            if sweeps {
+                let Some(unswept) = self.unswept(property, asked, now) else {
+                    continue;
+                };
+                books.sweep(property, unswept, now);
+            }
+            if ignores_dead && !books.ignore_dead(property, now) {
+                continue;
+            }
             let expected = books.carry_out(property, asked, now);
-            expected.differences(answer, moving)
-        };
-        let Some(unswept) = self.unswept(property, asked, now) else {
-            return explained(self);
-        };
-        let mut swept = self.clone();
-        let differences = explained(self);
-        if differences.is_empty() {
-            return differences;
+            let differences = expected.differences(answer, moving);
+            if differences.is_empty() {
+                books.see_plainly(property);
+                *self = books;
+                return differences;
+            }
+            first.get_or_insert((differences, books));
         }
-        swept.sweep(property, unswept, now);
-        if !explained(&mut swept).is_empty() {
-            return differences;
+        match first {
+            Some((differences, books)) => {
+                *self = books;
+                differences
+            }
+            None => Vec::new(),
         }
-        *self = swept;
-        Vec::new()
+    }
+
+    /// Whoever draws next finds the rooms of dead holds free; `false` where no dead hold drew any.
+    fn ignore_dead(&mut self, property: PropertyId, now: Timestamp) -> bool {
+        let Some(house) = self.houses.get_mut(&property) else {
+            return false;
+        };
+        if !house.dead(now).has_drawn() {
+            return false;
+        }
+        Arc::make_mut(house).ignores_dead = true;
+        true
+    }
+
+    /// Nothing is guessed any more.
+    fn see_plainly(&mut self, property: PropertyId) {
+        if let Some(house) = self.houses.get_mut(&property)
+            && (house.ignores_dead || house.switching.guess)
+        {
+            let house = Arc::make_mut(house);
+            house.ignores_dead = false;
+            house.switching.guess = false;
+        }
+    }
+
+    /// The pool rules of a property are replaced.
+    pub fn put_pool_rules(
+        &mut self,
+        property: PropertyId,
+        rules: &[PoolRule],
+        now: Timestamp,
+    ) -> Expected {
+        match self.houses.get_mut(&property) {
+            Some(house) => switch::put(Arc::make_mut(house), rules, now),
+            None => Expected::no("not_found"),
+        }
+    }
+
+    /// The buffer rules of a property are replaced.
+    pub fn put_buffers(&mut self, property: PropertyId, rules: Vec<BufferRule>) {
+        if let Some(house) = self.houses.get_mut(&property) {
+            Arc::make_mut(house).buffers = rules;
+        }
+    }
+
+    /// A case that was accepted as it was is worked again.
+    pub fn reopen(&mut self, property: PropertyId, case: CaseId) -> Expected {
+        match self.houses.get_mut(&property) {
+            Some(house) => cases::reopen(Arc::make_mut(house), case),
+            None => Expected::no("not_found"),
+        }
+    }
+
+    /// The cases as they were seen.
+    pub fn adopt_cases(&mut self, property: PropertyId, files: &Files) {
+        if let Some(house) = self.houses.get_mut(&property)
+            && (house.cases != *files || !house.accepted.is_empty())
+        {
+            Arc::make_mut(house).adopt_cases(files);
+        }
+    }
+
+    /// What nobody could know of switches is from now on what it was seen to be.
+    pub fn adopt_switches(&mut self, property: PropertyId, on: &BTreeSet<(i32, Cell)>) {
+        if let Some(house) = self.houses.get_mut(&property)
+            && house.switching.has_rules()
+        {
+            Arc::make_mut(house).adopt_switches(on);
+        }
+    }
+
+    /// A worker lets go all that is due in every house; of how many allotments.
+    pub fn release_due(&mut self, now: Timestamp) -> u32 {
+        let houses = self.houses.values_mut().map(Arc::make_mut);
+        houses.map(|house| allotment::release_due(house, now)).sum()
     }
 
     /// The dead and unswept hold that a command speaks of.

@@ -49,8 +49,14 @@ fn short(house: &House, after: &Nights, now: Timestamp) -> BTreeMap<Cell, i32> {
     let mut short = BTreeMap::new();
     for (cell, after) in after {
         let without_dead = |night: &Night| {
-            let held = night.held - dead.get(cell).unwrap_or(&0);
-            Night { held, ..*night }.overdraft()
+            let held = night.held - dead.on(*cell);
+            let allotted = house.allotted_alive(*cell, &dead);
+            let night = Night {
+                held,
+                allotted,
+                ..*night
+            };
+            night.overdraft()
         };
         let rooms = without_dead(after);
         if rooms > without_dead(&house.night(*cell)) {

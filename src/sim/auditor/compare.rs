@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use keyrack_ledger::decide::state::Reservation;
-use keyrack_model::id::{AccountId, PropertyId, ReservationId};
+use keyrack_model::allotment::AllotmentNight;
+use keyrack_model::id::{AccountId, AllotmentId, PropertyId, ReservationId};
 use keyrack_model::inventory::NightBalance;
 use keyrack_model::reservation::Status;
-use keyrack_model::stay::days_between;
+use keyrack_model::stay::{StayDate, days_between};
 
 use super::books::Books;
+use super::cases::Files;
 use super::entry::{Cell, Entry, Rooms, nights};
 use super::expected::of_entry;
 use super::house::{Case, House};
@@ -30,6 +32,12 @@ pub struct State {
     pub references: BTreeMap<(AccountId, String), Remembered>,
     /// Nights with an open case.
     pub cases: BTreeSet<Cell>,
+    /// Cases with nights that are not cured, or ended by somebody.
+    pub files: Files,
+    /// The nights of allotments: agreed, taken, released, whether they are released.
+    pub allotments: BTreeMap<(AllotmentId, StayDate), AllotmentNight>,
+    /// Rules of scarcity that hold on a night, by their place among the rules.
+    pub switches: BTreeSet<(i32, Cell)>,
     /// The events `refund_due`, by reservation, as often as they were written.
     pub refunds: BTreeMap<ReservationId, usize>,
 }
@@ -46,6 +54,9 @@ impl Books {
         of_nights(house, state, now, &mut found);
         reservations(house, state, now, &mut found);
         references(house, state, &mut found);
+        allotments(house, state, now, &mut found);
+        house.compare_cases(&state.files, &mut found);
+        house.compare_switches(&state.switches, now, &mut found);
         found
     }
 }
@@ -131,9 +142,11 @@ fn of_nights(house: &House, state: &State, now: Timestamp, found: &mut Vec<Strin
         };
         let counts = (is.physical, is.out_of_order, is.overbooking_limit, is.sold);
         // A dead hold may be swept or not.
-        let alive = must.held - dead.get(cell).copied().unwrap_or(0);
+        let alive = must.held - dead.on(*cell);
+        let allotted = must.allotted..=house.allotted_alive(*cell, &dead);
         if counts != (must.physical, must.out_of_order, must.limit, must.sold)
             || !(alive..=must.held).contains(&is.held)
+            || !allotted.contains(&is.allotted)
         {
             found.push(format!("{room_type} {night}: is {is:?}, must be {must:?}"));
         }
@@ -143,6 +156,7 @@ fn of_nights(house: &House, state: &State, now: Timestamp, found: &mut Vec<Strin
             Case::Open => !is_open,
             // What was meant and came near may have been looked at meanwhile.
             Case::Closed => is_open && !(must.beyond() > 0 && is_near),
+            Case::Accepted(_) => is_open,
             Case::Either => false,
         };
         if is_wrong {
@@ -159,6 +173,38 @@ fn of_nights(house: &House, state: &State, now: Timestamp, found: &mut Vec<Strin
             "{} {}: a case of a night that is not there",
             cell.0, cell.1
         ));
+    }
+}
+
+/// Each night of an allotment has what the books say, and has fallen back or has not.
+fn allotments(house: &House, state: &State, now: Timestamp, found: &mut Vec<String>) {
+    let dead = house.dead(now);
+    let mut all: BTreeSet<(AllotmentId, StayDate)> = state.allotments.keys().copied().collect();
+    for (id, known) in &house.allotments {
+        all.extend(known.nights.keys().map(|night| (*id, *night)));
+    }
+    for (id, night) in all {
+        let known = house.allotments.get(&id);
+        let must = known.and_then(|known| known.nights.get(&night));
+        let (Some(is), Some(must)) = (state.allotments.get(&(id, night)), must) else {
+            let is = state.allotments.get(&(id, night));
+            found.push(format!(
+                "allotment {id} {night}: is {is:?}, must be {must:?}"
+            ));
+            continue;
+        };
+        let taken = must.taken - dead.drawn(id, night)..=must.taken;
+        let unsold = (is.agreed - is.taken).max(0);
+        let released = if must.is_released { unsold } else { 0 };
+        let agrees = is.agreed == must.agreed
+            && is.is_released == must.is_released
+            && is.released == released
+            && taken.contains(&is.taken);
+        if !agrees {
+            found.push(format!(
+                "allotment {id} {night}: is {is:?}, must be {must:?}"
+            ));
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use keyrack_model::id::ReservationId;
 use keyrack_model::reservation::Status;
 use keyrack_model::stay::{StayDate, plus_days};
 
+use super::draw::draw_as_fact;
 use super::entry::Entry;
 use super::expected::Expected;
 use super::hold::{changed, read, unchanged};
@@ -24,7 +25,8 @@ pub fn progress(
         Err(no) => return no,
     };
     let today = house.rules.today(now);
-    let next = match step {
+    let before = entry.clone();
+    let mut next = match step {
         Progress::CheckIn => arrives(entry, today, Status::CheckedIn),
         Progress::NoShow { keep } => {
             let by_rule = match house.rules.no_show_keeps.as_str() {
@@ -44,15 +46,18 @@ pub fn progress(
         Progress::ReleaseNoShow => release(entry, today),
         Progress::Overdue => overdue(entry, today),
     };
+    if let (Progress::Undo | Progress::Overdue, Next::Changed(entry)) = (step, &mut next) {
+        draw_as_fact(house, Some(&before), entry, &house.dead(now));
+    }
     match next {
-        Next::Changed(entry) => changed(house, id, entry, now),
+        Next::Changed(entry) => changed(house, id, *entry, now),
         Next::Same => unchanged(house, id),
         Next::Illegal => Expected::no("illegal_transition"),
     }
 }
 
 enum Next {
-    Changed(Entry),
+    Changed(Box<Entry>),
     Same,
     Illegal,
 }
@@ -76,7 +81,7 @@ fn arrives(mut entry: Entry, today: StayDate, to: Status) -> Next {
     }
     remember(&mut entry, today);
     entry.status = to;
-    Next::Changed(entry)
+    Next::Changed(Box::new(entry))
 }
 
 /// The guest leaves: nights from today on come back.
@@ -92,7 +97,7 @@ fn leaves(mut entry: Entry, today: StayDate) -> Next {
         room.departure = room.departure.min(today).max(room.arrival);
     }
     entry.status = Status::Completed;
-    Next::Changed(entry)
+    Next::Changed(Box::new(entry))
 }
 
 /// Back to what it was; nights that were given back are taken anew as a fact.
@@ -110,7 +115,7 @@ fn undo(mut entry: Entry, today: StayDate) -> Next {
     }
     entry.status = status;
     entry.keeps_nights = false;
-    Next::Changed(entry)
+    Next::Changed(Box::new(entry))
 }
 
 /// The departure is past and nobody told us of an arrival.
@@ -120,7 +125,7 @@ fn complete(mut entry: Entry, today: StayDate) -> Next {
         return Next::Illegal;
     }
     entry.status = Status::Completed;
-    Next::Changed(entry)
+    Next::Changed(Box::new(entry))
 }
 
 /// A no-show keeps the first night of each room only.
@@ -136,7 +141,7 @@ fn release(mut entry: Entry, today: StayDate) -> Next {
         room.until = room.until.min(first);
     }
     if changes {
-        Next::Changed(entry)
+        Next::Changed(Box::new(entry))
     } else {
         Next::Same
     }
@@ -154,5 +159,5 @@ fn overdue(mut entry: Entry, today: StayDate) -> Next {
     for room in entry.present_mut().filter(|room| Some(room.until) == last) {
         room.until = room.until.max(plus_days(today, 1));
     }
-    Next::Changed(entry)
+    Next::Changed(Box::new(entry))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use keyrack_ledger::command::WishedRoom;
-use keyrack_model::id::{AccountId, ReservationId, RoomTypeId};
+use keyrack_model::id::{AccountId, AllotmentId, ReservationId, RoomTypeId};
 use keyrack_model::reservation::{Source, Status};
 use keyrack_model::stay::StayDate;
 
@@ -37,6 +37,23 @@ pub struct Entry {
     pub undo: Option<(Status, StayDate)>,
     /// Its rooms, those given back among them.
     pub rooms: Vec<Room>,
+    /// Which of them came from allotments; of an entry that takes no rooms: what it had.
+    pub drawn: Vec<Drawn>,
+}
+
+/// Rooms that came from an allotment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Drawn {
+    /// For which room.
+    pub room: i32,
+    /// From which allotment.
+    pub allotment: AllotmentId,
+    /// Of which type.
+    pub room_type: RoomTypeId,
+    /// On which night.
+    pub night: StayDate,
+    /// How many.
+    pub rooms: i32,
 }
 
 /// A room of it, or several alike.
@@ -90,6 +107,11 @@ impl Entry {
     /// A hold that is dead and that nobody has swept.
     pub fn is_unswept(&self, now: Timestamp) -> bool {
         self.status == Status::Held && !self.is_alive(now)
+    }
+
+    /// Whether its rooms are taken; also of a dead hold that nobody has swept.
+    pub fn takes(&self) -> bool {
+        !matches!(self.status, Status::Cancelled | Status::Expired)
     }
 
     /// The rooms that it still has.

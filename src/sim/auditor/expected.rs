@@ -11,7 +11,7 @@ use keyrack_ledger::decide::state::{Reservation, RoomStay};
 use keyrack_model::id::{ReservationId, RoomTypeId};
 use keyrack_model::stay::StayDate;
 
-use super::entry::{Cell, Entry, Room, nights};
+use super::entry::{Cell, Drawn, Entry, Room, nights};
 
 /// What an answer must be.
 #[derive(Clone, Debug)]
@@ -104,7 +104,9 @@ impl No {
         }
         let (nights, allow, current) = match refusal {
             Refusal::NeedsForce { allow, nights, .. } => (Some(nights), Some(*allow), None),
-            Refusal::NotYetOpen(nights) | Refusal::SoldOut(nights) => (Some(nights), None, None),
+            Refusal::NotYetOpen(nights)
+            | Refusal::SoldOut(nights)
+            | Refusal::AllotmentExhausted(nights) => (Some(nights), None, None),
             Refusal::VersionMismatch { current } => (None, None, Some(*current)),
             _ => (None, None, None),
         };
@@ -203,7 +205,22 @@ pub fn of_entry(entry: &Entry, known: &Reservation) -> Vec<String> {
             differ(all, &format!("room {}", room.id), is, Some(must));
         }
     }
+    let mut drawn: Vec<Drawn> = known.detail.drawn.iter().map(drawn).collect();
+    let mut must = entry.drawn.clone();
+    drawn.sort_unstable();
+    must.sort_unstable();
+    differ(all, "drawn", drawn, must);
     found
+}
+
+fn drawn(one: &keyrack_ledger::decide::drawn::Drawn) -> Drawn {
+    Drawn {
+        room: one.room.0,
+        allotment: one.allotment,
+        room_type: one.room_type,
+        night: one.night,
+        rooms: one.rooms,
+    }
 }
 
 fn differ<T: PartialEq + Debug>(found: &mut Vec<String>, what: &str, is: T, must: T) {

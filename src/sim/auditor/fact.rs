@@ -5,6 +5,7 @@ use keyrack_ledger::command::Fact;
 use keyrack_model::id::ReservationId;
 use keyrack_model::reservation::{RevisionKind, Source, Status};
 
+use super::draw::draw_as_fact;
 use super::entry::Entry;
 use super::expected::{Expected, Yes};
 use super::hold::{changed, swept, unchanged};
@@ -64,11 +65,13 @@ pub fn record(house: &mut House, fact: &Fact, now: Timestamp) -> Expected {
     if is_over(&entry, now) {
         return create(house, fact, Some(id), now);
     }
-    let mut entry = entry;
+    let before = entry;
+    let mut entry = before.clone();
     apply(&mut entry, &fact.revision, house.rules.today(now));
     if entry.status == Status::Held {
         entry.status = Status::Confirmed;
     }
+    draw_as_fact(house, Some(&before), &mut entry, &house.dead(now));
     remember(house, fact, Some(id), false);
     changed(house, id, entry, now)
 }
@@ -137,6 +140,7 @@ fn blank(house: &House, fact: &Fact, now: Timestamp) -> Entry {
         successor_of: None,
         undo: None,
         rooms: told.map(|(id, told)| room(id, told, today)).collect(),
+        drawn: Vec::new(),
     }
 }
 
@@ -148,6 +152,7 @@ fn create(
 ) -> Expected {
     let mut entry = blank(house, fact, now);
     entry.successor_of = successor_of;
+    draw_as_fact(house, None, &mut entry, &house.dead(now));
     remember(house, fact, Some(fact.reservation), false);
     changed(house, fact.reservation, entry, now)
 }
@@ -200,10 +205,12 @@ fn map_only(
     house: &mut House,
     fact: &Fact,
     id: ReservationId,
-    mut entry: Entry,
+    before: Entry,
     now: Timestamp,
 ) -> Expected {
+    let mut entry = before.clone();
     if only_map(&mut entry, &fact.revision) {
+        draw_as_fact(house, Some(&before), &mut entry, &house.dead(now));
         changed(house, id, entry, now)
     } else {
         unchanged(house, id)

@@ -7,6 +7,7 @@ use keyrack_ledger::command::HoldEnd;
 use keyrack_model::id::ReservationId;
 use keyrack_model::reservation::{Source, Status};
 
+use super::draw::draw_as_fact;
 use super::entry::Entry;
 use super::expected::{Expected, No, Yes};
 use super::house::House;
@@ -91,11 +92,13 @@ pub fn confirm(
             changed(house, id, entry, now)
         }
         Status::Held | Status::Expired => {
-            let mut entry = swept(house, id, entry, now);
-            let asked = house.rules.taken(entry.rooms.iter());
+            let entry = swept(house, id, entry, now);
             // A payment that is owed back pays nothing any more.
             let is_owed = payment.is_some_and(|payment| entry.refunds.contains(payment));
-            if house.rules.retakes && !is_owed && house.short(&asked, now).is_empty() {
+            if house.rules.retakes
+                && !is_owed
+                && let Some(mut entry) = anew(house, &entry, now)
+            {
                 pays(&mut entry);
                 return changed(house, id, entry, now);
             }
@@ -114,6 +117,15 @@ pub fn confirm(
             Expected::no("illegal_transition")
         }
     }
+}
+
+/// The rooms of a dead hold taken once more, where they are free: from where they came.
+fn anew(house: &House, expired: &Entry, now: Timestamp) -> Option<Entry> {
+    let dead = house.dead(now);
+    let mut entry = expired.clone();
+    entry.status = Status::Confirmed;
+    draw_as_fact(house, Some(expired), &mut entry, &dead);
+    house.short(None, &entry, &dead).is_empty().then_some(entry)
 }
 
 /// The rooms come back once; a repeat is the same success.

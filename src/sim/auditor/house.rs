@@ -3,56 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::civil::Time;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-use keyrack_model::id::{AccountId, ReservationId, RoomTypeId};
-use keyrack_model::reservation::{RevisionKind, Source, Status};
-use keyrack_model::stay::{StayDate, days_between, plus_days};
+use jiff::Timestamp;
+use keyrack_ledger::decide::buffer_rule::BufferRule;
+use keyrack_model::id::{AccountId, AllotmentId, ReservationId, RoomTypeId};
+use keyrack_model::reservation::{RevisionKind, Status};
+use keyrack_model::stay::{StayDate, plus_days};
 
-use super::entry::{Cell, Entry, Room, Rooms};
+use super::allotment::{self, Allotment};
+use super::cases::Files;
+use super::draw;
+use super::entry::{Cell, Entry, Rooms};
+use super::rules::Rules;
+use super::switch::Switching;
 use crate::ids::PropertyIds;
 use crate::shape::PropertyShape;
-
-/// What a property goes by.
-#[derive(Clone, Debug)]
-pub struct Rules {
-    /// Its time zone.
-    pub zone: TimeZone,
-    /// Nights ahead that can be sold.
-    pub horizon_days: i32,
-    /// First night that may be booked.
-    pub bookable_from: Option<StayDate>,
-    /// How long a hold lives.
-    pub hold_seconds: i32,
-    /// How long one from the web lives, where that differs.
-    pub web_hold_seconds: Option<i32>,
-    /// How long its rooms stay kept after that.
-    pub grace_seconds: i32,
-    /// How often it may be extended.
-    pub extensions_max: i32,
-    /// A late confirm takes the rooms anew.
-    pub retakes: bool,
-    /// Which no-shows keep their nights.
-    pub no_show_keeps: String,
-    /// Nearer than so many days, what was meant needs a case as well.
-    pub meant_days: i32,
-    /// Its types.
-    pub types: BTreeMap<RoomTypeId, Type>,
-}
-
-/// A room type.
-#[derive(Clone, Debug)]
-pub struct Type {
-    /// Rooms of a new night.
-    pub rooms: i32,
-    /// Holds of it live so long at most.
-    pub hold_seconds: Option<i32>,
-    /// Rooms of plain types that one unit takes; of a plain type, one of itself.
-    pub parts: Vec<(RoomTypeId, i32)>,
-    /// It has rooms of its own.
-    pub is_plain: bool,
-}
 
 /// A night of a plain type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +31,8 @@ pub struct Night {
     pub held: i32,
     /// Taken by confirmed stays.
     pub sold: i32,
+    /// Kept in allotments and not taken of them.
+    pub allotted: i32,
     /// Whether a case is open.
     pub case: Case,
 }
@@ -78,6 +44,8 @@ pub enum Case {
     Open,
     /// Nothing is wrong.
     Closed,
+    /// None: so many rooms beyond were accepted as they were, and no more.
+    Accepted(i32),
     /// What was meant and is not near, after more than that: left open by the design.
     Either,
 }
@@ -97,6 +65,31 @@ pub struct Known {
     pub is_cancelled: bool,
 }
 
+/// What dead holds that nobody has swept seem to take.
+#[derive(Clone, Debug, Default)]
+pub struct Dead {
+    /// Rooms.
+    pub rooms: Rooms,
+    drawn: BTreeMap<(AllotmentId, StayDate), i32>,
+}
+
+impl Dead {
+    /// Rooms on a night of the house.
+    pub fn on(&self, cell: Cell) -> i32 {
+        self.rooms.get(&cell).copied().unwrap_or(0)
+    }
+
+    /// Whether any of them came from an allotment.
+    pub fn has_drawn(&self) -> bool {
+        !self.drawn.is_empty()
+    }
+
+    /// Rooms of these that came from an allotment.
+    pub fn drawn(&self, allotment: AllotmentId, night: StayDate) -> i32 {
+        self.drawn.get(&(allotment, night)).copied().unwrap_or(0)
+    }
+}
+
 /// A property.
 #[derive(Clone, Debug)]
 pub struct House {
@@ -110,88 +103,20 @@ pub struct House {
     pub references: BTreeMap<(AccountId, String), Known>,
     /// Its rooms by code: of which type, and in which nights each is blocked.
     pub rooms: BTreeMap<String, (RoomTypeId, Vec<(StayDate, StayDate)>)>,
+    /// Its allotments.
+    pub allotments: BTreeMap<AllotmentId, Allotment>,
+    /// Overbooking cases with nights that are not cured, as they were seen last.
+    pub cases: Files,
+    /// Nights that were accepted when they were last seen, and are changed since.
+    pub accepted: BTreeMap<Cell, i32>,
+    /// Rules that switch how accounts sell.
+    pub switching: Switching,
+    /// Rules that keep rooms back from what is told.
+    pub buffers: Vec<BufferRule>,
+    /// Whoever draws finds the rooms of dead holds free: somebody let them go unseen.
+    pub ignores_dead: bool,
     /// Which entries say `held`.
     holds: BTreeSet<ReservationId>,
-}
-
-impl Rules {
-    /// The rules of a shape under the ids of a ledger.
-    pub fn of(shape: &PropertyShape, ids: &PropertyIds) -> Self {
-        let types = shape.types.iter().zip(&ids.types).map(|(t, id)| {
-            let parts = t.components.iter().map(|(part, n)| (ids.types[*part], *n));
-            let mut parts: Vec<_> = parts.collect();
-            if t.is_plain() {
-                parts.push((*id, 1));
-            }
-            let known = Type {
-                rooms: t.rooms,
-                hold_seconds: t.hold_seconds,
-                parts,
-                is_plain: t.is_plain(),
-            };
-            (*id, known)
-        });
-        Self {
-            zone: TimeZone::get(&shape.zone).unwrap_or(TimeZone::UTC),
-            horizon_days: shape.horizon_days,
-            bookable_from: shape
-                .bookable_from
-                .map(|offset| plus_days(shape.first_night, offset)),
-            hold_seconds: shape.hold_seconds,
-            web_hold_seconds: shape.web_hold_seconds,
-            grace_seconds: shape.confirm_grace_seconds,
-            extensions_max: shape.extensions_max,
-            retakes: shape.late_confirm_retakes,
-            no_show_keeps: shape.no_show_keeps.clone(),
-            meant_days: shape.meant_overbooking_case_days,
-            types: types.collect(),
-        }
-    }
-
-    /// The business day: until four in the morning it is still yesterday.
-    pub fn today(&self, now: Timestamp) -> StayDate {
-        let local = self.zone.to_datetime(now);
-        if local.time() < Time::constant(4, 0, 0, 0) {
-            plus_days(local.date(), -1)
-        } else {
-            local.date()
-        }
-    }
-
-    /// How long a hold of these types from this source lives.
-    pub fn hold_seconds(&self, source: Source, types: impl Iterator<Item = RoomTypeId>) -> i32 {
-        let mut seconds = self.hold_seconds;
-        if source == Source::Web {
-            seconds = self.web_hold_seconds.unwrap_or(seconds);
-        }
-        for room_type in types {
-            let scarce = self.types.get(&room_type).and_then(|t| t.hold_seconds);
-            seconds = seconds.min(scarce.unwrap_or(seconds));
-        }
-        seconds
-    }
-
-    /// When a hold that ends then is dead.
-    pub fn dead_at(&self, until: Timestamp) -> Timestamp {
-        let grace = SignedDuration::from_secs(i64::from(self.grace_seconds));
-        until.saturating_add(grace).unwrap_or(until)
-    }
-
-    /// What some rooms take, by night of plain type.
-    pub fn taken<'a>(&self, rooms: impl Iterator<Item = &'a Room>) -> Rooms {
-        let mut taken = Rooms::new();
-        for room in rooms.filter(|room| !room.is_gone) {
-            let Some(known) = room.room_type.and_then(|id| self.types.get(&id)) else {
-                continue;
-            };
-            for night in room.nights() {
-                for (part, count) in &known.parts {
-                    *taken.entry((*part, night)).or_insert(0) += count * room.quantity;
-                }
-            }
-        }
-        taken
-    }
 }
 
 impl Night {
@@ -202,7 +127,7 @@ impl Night {
 
     /// The overdraft.
     pub fn overdraft(&self) -> i32 {
-        let taken = self.held + self.sold + self.out_of_order;
+        let taken = self.held + self.sold + self.allotted + self.out_of_order;
         (taken - self.physical - self.limit).max(0)
     }
 }
@@ -216,6 +141,12 @@ impl House {
             entries: BTreeMap::new(),
             references: BTreeMap::new(),
             rooms: BTreeMap::new(),
+            allotments: allotment::of(shape, ids),
+            cases: Files::new(),
+            accepted: BTreeMap::new(),
+            switching: Switching::default(),
+            buffers: Vec::new(),
+            ignores_dead: false,
             holds: BTreeSet::new(),
         };
         for at in shape.plain_types() {
@@ -247,6 +178,7 @@ impl House {
             limit: 0,
             held: 0,
             sold: 0,
+            allotted: 0,
             case: Case::Closed,
         }
     }
@@ -261,38 +193,54 @@ impl House {
     pub fn change_night(&mut self, cell: Cell, now: Timestamp, change: impl FnOnce(&mut Night)) {
         let mut night = self.night(cell);
         change(&mut night);
-        let lead = days_between(self.rules.today(now), cell.1);
-        night.case = match night.beyond() {
-            ..=0 => Case::Closed,
-            beyond if beyond > night.limit || lead < self.rules.meant_days => Case::Open,
-            _ if night.case == Case::Closed => Case::Closed,
-            _ => Case::Either,
-        };
+        night.allotted = self.allotted(cell, &|_| 0);
+        night.case = self.judge(cell, &night, now);
         self.nights.insert(cell, night);
+        self.turn(cell, now);
     }
 
-    /// Rooms that dead holds still seem to take.
-    pub fn dead(&self, now: Timestamp) -> Rooms {
-        let mut dead = Rooms::new();
+    /// What dead holds still seem to take.
+    pub fn dead(&self, now: Timestamp) -> Dead {
+        let mut dead = Dead::default();
         for id in &self.holds {
             let entry = &self.entries[id];
             if entry.is_unswept(now) {
                 for (cell, rooms) in self.rules.taken(entry.rooms.iter()) {
-                    *dead.entry(cell).or_insert(0) += rooms;
+                    *dead.rooms.entry(cell).or_insert(0) += rooms;
+                }
+                for one in &entry.drawn {
+                    let drawn = dead.drawn.entry((one.allotment, one.night));
+                    *drawn.or_insert(0) += one.rooms;
                 }
             }
         }
         dead
     }
 
-    /// Nights on which fewer rooms are free than are asked for more; dead holds take none.
-    pub fn short(&self, asked: &Rooms, now: Timestamp) -> BTreeSet<Cell> {
-        let dead = self.dead(now);
+    /// Rooms in free sale; dead holds take none.
+    pub fn free(&self, cell: Cell, dead: &Dead) -> i32 {
+        let night = self.night(cell);
+        let taken = night.held - dead.on(cell) + night.sold + self.allotted_alive(cell, dead);
+        (night.physical + night.limit - night.out_of_order - taken).max(0)
+    }
+
+    /// Nights on which fewer rooms are free than a change takes more of: rooms that it draws from
+    /// allotments are kept for it, and what it no longer takes goes back to where it came from.
+    pub fn short(&self, before: Option<&Entry>, after: &Entry, dead: &Dead) -> BTreeSet<Cell> {
+        let before = before.filter(|entry| entry.takes());
+        let drawn = draw::difference(before, after);
+        let mut asked = self.rules.taken(after.rooms.iter());
+        for (cell, rooms) in before
+            .into_iter()
+            .flat_map(|entry| self.rules.taken(entry.rooms.iter()))
+        {
+            *asked.entry(cell).or_insert(0) -= rooms;
+        }
         let is_short = |(cell, more): &(&Cell, &i32)| {
-            let night = self.night(**cell);
-            let taken = night.held - dead.get(cell).unwrap_or(&0) + night.sold;
-            let free = (night.physical + night.limit - night.out_of_order - taken).max(0);
-            **more > 0 && free < **more
+            let of = |id| drawn.get(&(id, cell.1)).copied().unwrap_or(0);
+            let kept = self.allotted(**cell, &|id| of(id) - dead.drawn(id, cell.1));
+            let more = **more + kept - self.allotted_alive(**cell, dead);
+            more > 0 && self.free(**cell, dead) < more
         };
         let short = asked.iter().filter(is_short);
         short.map(|(cell, _)| *cell).collect()
@@ -305,7 +253,11 @@ impl House {
         entry.status = Status::Expired;
         entry.version += 1;
         let before = self.nights.clone();
-        for cell in self.write(id, entry, now) {
+        // It may have been before the switches were last looked at.
+        let turned = self.switching.turned.clone();
+        let cells = self.write(id, entry, now);
+        self.switching.turned = turned;
+        for cell in cells {
             let case = before.get(&cell).map(|night| night.case);
             if let Some(night) = self.nights.get_mut(&cell)
                 && night.case == Case::Open
@@ -318,9 +270,16 @@ impl House {
 
     /// Writes an entry in its new state, and moves the rooms that it takes. Says which nights
     /// changed.
-    pub fn write(&mut self, id: ReservationId, entry: Entry, now: Timestamp) -> BTreeSet<Cell> {
+    pub fn write(&mut self, id: ReservationId, mut entry: Entry, now: Timestamp) -> BTreeSet<Cell> {
         let mut moved: BTreeMap<Cell, (i32, i32)> = BTreeMap::new();
+        let mut drawn = BTreeSet::new();
         let before = self.entries.get(&id).map(Arc::clone);
+        if entry.takes() {
+            draw::settle(self, &mut entry);
+        }
+        for cell in self.count_drawn(&draw::difference(before.as_deref(), &entry)) {
+            drawn.insert(cell);
+        }
         for (sign, entry) in [(-1, before.as_deref()), (1, Some(&entry))] {
             let Some(entry) = entry else { continue };
             let counts: (i32, i32) = match entry.status {
@@ -335,11 +294,17 @@ impl House {
                 *moved = (moved.0 + counts.0 * rooms, moved.1 + counts.1 * rooms);
             }
         }
-        moved.retain(|_, rooms| *rooms != (0, 0));
+        moved.retain(|cell, rooms| *rooms != (0, 0) || drawn.contains(cell));
         for (cell, (held, sold)) in &moved {
             self.change_night(*cell, now, |night| {
                 night.held += held;
                 night.sold += sold;
+            });
+        }
+        for cell in drawn {
+            moved.entry(cell).or_insert_with(|| {
+                self.change_night(cell, now, |_| {});
+                (0, 0)
             });
         }
         if entry.status == Status::Held {

@@ -5,21 +5,28 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use keyrack_ledger::command::{Forced, Modification, Wish, WishedRoom};
 use keyrack_ledger::decide::refusal::Force;
+use keyrack_model::id::AllotmentId;
 use keyrack_model::reservation::{RevisionKind, Source, Status};
-use keyrack_model::stay::plus_days;
+use keyrack_model::stay::{StayDate, plus_days};
 
-use super::entry::{Cell, Entry, Room, Rooms, nights};
+use super::draw::{Source as From, draw};
+use super::entry::{Cell, Entry, Room, nights};
 use super::expected::Expected;
 use super::hold::{changed, end, read, unchanged};
-use super::house::{House, Known};
+use super::house::{Dead, House, Known};
 
 fn may(force: Option<&Forced>, what: Force) -> bool {
     force.is_some_and(|force| force.allow.contains(&what))
 }
 
 fn is_invalid(house: &House, rooms: &[WishedRoom]) -> bool {
+    let is_named_wrong = |room: &WishedRoom| {
+        let known = room.allotment.map(|id| house.allotments.get(&id));
+        known.is_some_and(|known| known.is_none_or(|of| of.room_type != room.room_type))
+    };
     let wrong = |room: &WishedRoom| {
-        !(1..=500).contains(&room.quantity) || !house.rules.types.contains_key(&room.room_type)
+        let is_known = house.rules.types.contains_key(&room.room_type);
+        !(1..=500).contains(&room.quantity) || !is_known || is_named_wrong(room)
     };
     rooms.is_empty() || rooms.iter().any(wrong)
 }
@@ -50,15 +57,47 @@ fn admit(
     None
 }
 
-fn has_rooms(
+/// Draws what an entry newly takes, and looks whether the rest is free.
+fn place(
     house: &House,
-    asked: &Rooms,
-    force: Option<&Forced>,
-    now: Timestamp,
-) -> Option<Expected> {
-    let short = house.short(asked, now);
-    let refused = !short.is_empty() && !may(force, Force::Oversell);
-    refused.then(|| Expected::no_on("sold_out", short))
+    before: Option<&Entry>,
+    after: &Entry,
+    (force, dead): (Option<&Forced>, (bool, &Dead)),
+    source: &dyn Fn(&Room, StayDate) -> From,
+) -> Result<Entry, Expected> {
+    let mut after = after.clone();
+    let (ignores_dead, dead) = dead;
+    let exhausted = draw(
+        house,
+        before,
+        &mut after,
+        ignores_dead.then_some(dead),
+        source,
+    );
+    if !exhausted.is_empty() {
+        return Err(Expected::no_on("allotment_exhausted", exhausted));
+    }
+    let short = house.short(before, &after, dead);
+    if !short.is_empty() && !may(force, Force::Oversell) {
+        return Err(Expected::no_on("sold_out", short));
+    }
+    Ok(after)
+}
+
+/// The same once more without the dead holds, where rooms are wanting.
+fn place_twice(
+    house: &House,
+    before: Option<&Entry>,
+    after: &Entry,
+    (force, now): (Option<&Forced>, Timestamp),
+    source: &dyn Fn(&Room, StayDate) -> From,
+) -> Result<Entry, Expected> {
+    let dead = house.dead(now);
+    let placed = |without| place(house, before, after, (force, (without, &dead)), source);
+    if house.ignores_dead {
+        return placed(true);
+    }
+    placed(false).or_else(|_| placed(true))
 }
 
 /// A new reservation.
@@ -97,10 +136,19 @@ pub fn request(house: &mut House, wish: &Wish, now: Timestamp) -> Expected {
     if let Some(no) = admit(house, &entered, force, now) {
         return no;
     }
-    let asked = house.rules.taken(rooms.iter());
-    if let Some(no) = has_rooms(house, &asked, force, now) {
-        return no;
-    }
+    let entry = blank(wish, hold, rooms);
+    let source = |room: &Room, night| {
+        let index = usize::try_from(room.id - 1).unwrap_or(usize::MAX);
+        let named = wish.rooms.get(index).and_then(|wished| wished.allotment);
+        let account = wish.channel.as_ref().map(|(account, _)| *account);
+        let sold = account.zip(room.room_type);
+        let sold = sold.and_then(|(account, of)| house.sells(account, (of, night)));
+        From::of_wish(named, sold, may(force, Force::Allotment))
+    };
+    let entry = match place_twice(house, None, &entry, (force, now), &source) {
+        Ok(entry) => entry,
+        Err(no) => return no,
+    };
     if let Some(key) = &wish.channel {
         let known = Known {
             reservation: Some(wish.reservation),
@@ -111,7 +159,12 @@ pub fn request(house: &mut House, wish: &Wish, now: Timestamp) -> Expected {
         };
         house.references.insert(key.clone(), known);
     }
-    let entry = Entry {
+    changed(house, wish.reservation, entry, now)
+}
+
+/// The reservation that a wish makes.
+fn blank(wish: &Wish, hold: Option<(Timestamp, Timestamp)>, rooms: Vec<Room>) -> Entry {
+    Entry {
         status: if hold.is_some() {
             Status::Held
         } else {
@@ -129,8 +182,8 @@ pub fn request(house: &mut House, wish: &Wish, now: Timestamp) -> Expected {
         successor_of: None,
         undo: None,
         rooms,
-    };
-    changed(house, wish.reservation, entry, now)
+        drawn: Vec::new(),
+    }
 }
 
 /// A change by staff: the new nights are had, or the old stand untouched.
@@ -163,25 +216,34 @@ pub fn modify(house: &mut House, change: &Modification, now: Timestamp) -> Expec
     if is_invalid(house, wished) || is_twice || !named.iter().all(is_present) {
         return Expected::no("invalid");
     }
-    let (after, entered) = with_rooms(&entry, wished);
+    let (after, entered, called) = with_rooms(&entry, wished);
     let force = change.force.as_ref();
     if let Some(no) = admit(house, &entered, force, now) {
         return no;
     }
-    let mut asked = house.rules.taken(after.rooms.iter());
-    for (cell, rooms) in house.rules.taken(entry.rooms.iter()) {
-        *asked.entry(cell).or_insert(0) -= rooms;
-    }
-    if let Some(no) = has_rooms(house, &asked, force, now) {
-        return no;
-    }
+    // What names an allotment is drawn from it; all else from where the room is already.
+    let source = |room: &Room, _| {
+        let is_it = |(id, _): &&(i32, AllotmentId)| *id == room.id;
+        match called.iter().find(is_it) {
+            Some((_, named)) => From::of_wish(Some(*named), None, may(force, Force::Allotment)),
+            None => From::goes_on(&entry, room),
+        }
+    };
+    let after = match place_twice(house, Some(&entry), &after, (force, now), &source) {
+        Ok(after) => after,
+        Err(no) => return no,
+    };
     changed(house, change.reservation, after, now)
 }
 
 /// The entry with the new list of rooms, and the nights that a room enters: those that it did not
 /// take before, or not with so many rooms, or not in this type.
-fn with_rooms(entry: &Entry, wished: &[WishedRoom]) -> (Entry, BTreeSet<Cell>) {
+fn with_rooms(
+    entry: &Entry,
+    wished: &[WishedRoom],
+) -> (Entry, BTreeSet<Cell>, Vec<(i32, AllotmentId)>) {
     let mut after = entry.clone();
+    let mut called = Vec::new();
     let mut entered = BTreeSet::new();
     let mut next = entry.next_room();
     let mut kept: Vec<i32> = Vec::new();
@@ -203,6 +265,7 @@ fn with_rooms(entry: &Entry, wished: &[WishedRoom]) -> (Entry, BTreeSet<Cell>) {
             }
         }
         kept.push(room.id);
+        called.extend(wish.allotment.map(|named| (room.id, named)));
         match (at, old) {
             (Some(at), Some(old)) => {
                 if (old.arrival, old.departure) == (room.arrival, room.departure) {
@@ -218,5 +281,5 @@ fn with_rooms(entry: &Entry, wished: &[WishedRoom]) -> (Entry, BTreeSet<Cell>) {
     for room in &mut after.rooms {
         room.is_gone |= !kept.contains(&room.id);
     }
-    (after, entered)
+    (after, entered, called)
 }

@@ -1,21 +1,27 @@
 //! The next step of a script, by chance, from what is known: biased to what is interesting. Few
 //! nights, houses nearly full, the same reservation from two sides, the ends of holds.
 
+mod cases;
 mod channel;
 mod desk;
 pub(crate) mod dice;
 pub mod known;
+mod pools;
 mod staff;
+mod stock;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::pool_step::Kept;
 use crate::shape::Shape;
-use crate::step::{Nights, Scripted, Step, Stock};
+use crate::step::{Agree, Nights, Read, Scripted, Step, Stock};
+use cases::Cases;
 use channel::Channel;
 use desk::Desk;
 use dice::Dice;
 use known::Known;
+use pools::Pools;
 use staff::Staff;
 
 /// Makes the steps of a script, one after the other.
@@ -61,6 +67,14 @@ impl Generator {
     fn choose(&mut self, known: &Known<'_>) -> Step {
         let at = self.dice.below(self.shape.properties.len());
         let shape = Arc::clone(&self.shape);
+        if self.dice.percent(10) {
+            return Pools::new(&mut self.dice, &shape, at, known).step();
+        }
+        if self.dice.percent(6)
+            && let Some(step) = Cases::new(&mut self.dice, &shape, at, known).step()
+        {
+            return step;
+        }
         let kind = self.dice.below(100);
         if kind < 22 {
             let mut staff = Staff::new(&mut self.dice, &shape, at, known);
@@ -95,10 +109,28 @@ impl Generator {
     }
 }
 
-/// The overbooking limits of the shape, as the hotel sets them.
+/// The overbooking limits of the shape, as the hotel sets them, and what is agreed first.
 fn opening(shape: &Shape) -> VecDeque<Step> {
     let mut steps = VecDeque::new();
     for (property, house) in shape.properties.iter().enumerate() {
+        for allotment in 0..house.pools.allotments.len() {
+            let all = Kept {
+                from: 0,
+                count: house.nights,
+                weekdays: 0b111_1111,
+                rooms: 1,
+            };
+            steps.push_back(Step::Agree(Agree {
+                property,
+                allotment,
+                values: vec![all],
+                release_days: i32::from(allotment == 1),
+                cut_off: None,
+                force: Vec::new(),
+                dry_run: false,
+                version: Read::Last,
+            }));
+        }
         for (room_type, known) in house.types.iter().enumerate() {
             if known.overbooking_limit > 0 {
                 let nights = Nights {

@@ -42,7 +42,7 @@ impl<'a> Staff<'a> {
         });
         let typed = self
             .dice
-            .percent(8)
+            .percent(14)
             .then(|| channel.typed(self.dice, self.at));
         let source = if typed.is_some() && self.dice.percent(80) {
             Source::Channel
@@ -74,9 +74,10 @@ impl<'a> Staff<'a> {
 /// A room somewhere on the nights that the script plays on, mostly not past.
 pub fn room(dice: &mut Dice, house: &PropertyShape, today: i32) -> Room {
     let first = if dice.percent(5) { today - 2 } else { today };
+    let room_type = dice.below(house.types.len());
     Room {
         room_stay: None,
-        room_type: dice.below(house.types.len()),
+        room_type,
         from: dice.between(first, house.nights.max(today + 3)),
         nights: dice.one(&[1, 1, 2, 2, 3, 4]),
         quantity: match dice.below(40) {
@@ -85,7 +86,22 @@ pub fn room(dice: &mut Dice, house: &PropertyShape, today: i32) -> Room {
             8 => 3,
             _ => 1,
         },
+        allotment: named(dice, house, room_type),
     }
+}
+
+/// An allotment that a room names: mostly one of its own type, where there is one.
+pub fn named(dice: &mut Dice, house: &PropertyShape, room_type: usize) -> Option<usize> {
+    if !dice.percent(25) {
+        return None;
+    }
+    let count = house.pools.allotments.len();
+    let fits = |at: &usize| house.pools.allotments[*at].room_type == room_type;
+    let of_it: Vec<usize> = (0..count).filter(fits).collect();
+    if of_it.is_empty() {
+        return (count > 0 && dice.percent(5)).then(|| dice.below(count));
+    }
+    Some(dice.one(&of_it))
 }
 
 /// An end on a whole minute, which no step ever meets.
@@ -108,6 +124,7 @@ pub fn force(dice: &mut Dice) -> Vec<Force> {
         Force::Past,
         Force::Closed,
         Force::Restriction,
+        Force::Allotment,
     ];
     all.into_iter().filter(|_| dice.percent(50)).collect()
 }

@@ -10,6 +10,9 @@ const SEED: &str = "KEYRACK_SIM_SEED";
 /// How many seeds, where it is said.
 const SEEDS: &str = "KEYRACK_SIM_SEEDS";
 
+/// How often a failing script is run at most to make it shorter, where it is said.
+const TRIES: &str = "KEYRACK_SIM_TRIES";
+
 const SEEDS_DEFAULT: u64 = 200;
 
 #[test]
@@ -18,12 +21,16 @@ fn two_hundred_seeds_of_commands_and_crashes_leave_every_number_proved() {
     let number = |text: String| text.parse::<u64>().expect("a number");
     let first = named(SEED).map(number);
     let seeds = named(SEEDS).map(number);
+    let mut options = Options::default();
+    if let Some(tries) = named(TRIES) {
+        options.shrink_tries = tries.parse().expect("a number");
+    }
     let campaign = Campaign {
         first_seed: first.unwrap_or(0),
         seeds: seeds.unwrap_or(if first.is_some() { 1 } else { SEEDS_DEFAULT }),
         limit: None,
         threads: 2,
-        options: Options::default(),
+        options,
     };
     let summary = campaign.run(&follow).expect("the simulation runs");
     tell(&summary);
@@ -55,7 +62,22 @@ fn assert_everything_happened(summary: &Summary) {
         let count = answers.get(what).copied().unwrap_or(0);
         assert!(count >= 10, "{what} was answered {count} times");
     }
+    for (kind, answer) in WORKED {
+        let key = (kind, answer.to_owned());
+        let count = tally.census.get(&key).copied().unwrap_or(0);
+        assert!(count >= 10, "{kind} was answered {answer} {count} times");
+    }
+    // A case seldom finds a room for the guest whom it moves, and a dead hold is mostly swept.
+    let moved = MOVES.map(|ending| tally.census.get(&(ending, "set".to_owned())));
+    let moved: u64 = moved.into_iter().flatten().sum();
+    assert!(moved > 0, "no case ended by a guest's move");
+    assert!(
+        answers.contains_key("expired"),
+        "nobody expired a hold by name"
+    );
     for (what, count) in [
+        ("allotments released by workers", tally.releases),
+        ("looks at what accounts are told", tally.told),
         ("replays", tally.replays),
         ("hang-ups", tally.hang_ups),
         ("holds swept", tally.swept),
@@ -76,12 +98,11 @@ const BREAKS: [&str; 6] = [
     "restarts of Postgres",
 ];
 
-const ANSWERS: [&str; 16] = [
+const ANSWERS: [&str; 15] = [
     "already_confirmed",
     "cancelled",
     "checked_in",
     "confirmed",
-    "expired",
     "held",
     "hold_expired",
     "illegal_transition",
@@ -94,6 +115,20 @@ const ANSWERS: [&str; 16] = [
     "tombstone",
     "version_mismatch",
 ];
+
+/// What happens to pools, to rules and to cases.
+const WORKED: [(&str, &str); 7] = [
+    ("agree", "allotment_set"),
+    ("release_allotment", "allotment_released"),
+    ("request", "allotment_exhausted"),
+    ("pool_rules", "set"),
+    ("buffer_rules", "set"),
+    ("work_case", "set"),
+    ("accepted_as_is", "set"),
+];
+
+/// Ways out of a case that move a guest.
+const MOVES: [&str; 4] = ["upgrade", "swap", "walk", "relocated_by_channel"];
 
 fn failed(failure: &Failure) -> String {
     let (again, of) = failure.again;
@@ -112,7 +147,8 @@ fn tell(summary: &Summary) {
     let tally = &summary.tally;
     eprintln!(
         "{} seeds, {} commands in {} rounds, {:?}; {} attempts untold, {} replays, {} hung up, \
-         {} swept, {} archived, {} brought back, {} nights closed, {} entries in the feed",
+         {} swept, {} archived, {} brought back, {} nights closed, {} entries in the feed, \
+         {} allotments released, {} looks at what is told",
         summary.seeds,
         tally.commands,
         tally.rounds,
@@ -125,6 +161,8 @@ fn tell(summary: &Summary) {
         tally.brought_back,
         tally.checkpoints,
         tally.entries,
+        tally.releases,
+        tally.told,
     );
     for (what, count) in &tally.faults {
         eprintln!("{count:>9} {what}");

@@ -118,8 +118,8 @@ fn refused(refusal: GoLiveRefusal) -> Problem {
     match refusal {
         GoLiveRefusal::ImportNeeded => Problem::new(
             Kind::NeedsForce,
-            "import what is sold already, or say waive_import: true where there is nothing; the \
-             channel would be shown rooms that are taken",
+            "the channel would be shown rooms that are taken: import what is sold already, or say \
+             that there is nothing (waive_import)",
         ),
         GoLiveRefusal::NothingMapped => Problem::new(
             Kind::IllegalTransition,
@@ -128,7 +128,7 @@ fn refused(refusal: GoLiveRefusal) -> Problem {
         GoLiveRefusal::WrongState(state) => Problem::new(
             Kind::IllegalTransition,
             format!(
-                "from the state {} an account does not go live",
+                "an account that is {} does not go live: look at its state first",
                 state.as_str()
             ),
         ),

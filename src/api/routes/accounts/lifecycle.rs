@@ -166,13 +166,16 @@ async fn answered(
 fn refused(refusal: StateRefusal) -> Problem {
     match refusal {
         StateRefusal::WrongState(state) => {
-            let detail = format!("from the state {} there is no such step", state.as_str());
+            let detail = format!(
+                "this cannot be done with an account that is {}: look at its state first",
+                state.as_str()
+            );
             Problem::new(Kind::IllegalTransition, detail)
         }
         StateRefusal::OpenNightsTold(nights) => {
             let detail = format!(
                 "{nights} nights stand told open and would be sold on stale numbers: close the \
-                 account, or say force: true"
+                 account, or force it"
             );
             Problem::new(Kind::NeedsForce, detail)
         }

@@ -192,7 +192,8 @@ async fn serve(
     let served = told::serve(state.distribution(), &row, nights).await?;
     let served = served.ok_or_else(|| {
         let state = row.account.state.as_str();
-        let detail = format!("the account is in the state {state}: it is told nothing");
+        let detail =
+            format!("the account is {state} and is told nothing: let it go live, or resume it");
         Problem::new(Kind::IllegalTransition, detail)
     })?;
     Ok(Json(Page::whole(

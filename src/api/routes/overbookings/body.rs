@@ -124,8 +124,8 @@ pub fn minor(
     wrongs: &mut Wrongs,
 ) -> Option<i64> {
     let cost = cost?;
-    let fits = cost.currency == currency && cost.minor >= 0;
-    let words = "must be in the property's currency, and not negative";
+    let fits = cost.currency == currency && (0..=COST_MAX).contains(&cost.minor);
+    let words = "must be in the property's currency, not negative, and no more than a hotel earns";
     wrongs.unless(fits, pointer, words);
     Some(cost.minor)
 }
@@ -136,6 +136,12 @@ pub fn check_moves(moves: &[MoveBody], wrongs: &mut Wrongs) {
     for (at, one) in moves.iter().enumerate() {
         let pointer = format!("/moves/{at}/elsewhere");
         wrongs.longest(one.elsewhere.as_deref(), 200, pointer);
+        wrongs.longest(
+            one.room_type.as_deref(),
+            40,
+            format!("/moves/{at}/room_type"),
+        );
+        wrongs.longest(one.property.as_deref(), 40, format!("/moves/{at}/property"));
     }
 }
 
@@ -218,6 +224,8 @@ impl ResolveBody {
     }
 }
 
+/// In minor units: far from what sums over all cases hold.
+const COST_MAX: i64 = 1_000_000_000_000;
 /// Guests of one case at most.
 const MOVES_MAX: usize = 50;
 /// Characters of a note.

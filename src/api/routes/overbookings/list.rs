@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use keyrack_ledger::overbookings;
-use keyrack_ledger::overbookings::advice::{self, Ground};
+use keyrack_ledger::overbookings::advice;
 use keyrack_ledger::overbookings::case::{self, Case, Listed};
+use keyrack_ledger::overbookings::ground::Ground;
 use keyrack_model::id::{CaseId, PropertyId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 use super::list::ground;
 use crate::auth::{At, Looks};
 use crate::extract::Ask;
+use crate::problem::sentence::sentence;
 use crate::problem::{Problem, Problems};
 use crate::routes::properties::PropertyPath;
 use crate::state::ApiState;
@@ -176,7 +177,7 @@ impl From<NightSuggestion> for NightSuggestionView {
             no_shows: night.no_shows,
             limit_now: night.limit_now,
             limit: night.limit,
-            why_not: night.why_not,
+            why_not: night.why_not.map(|why| sentence(&why)),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A case as it is shown.
 
 use jiff::Timestamp;
-use keyrack_ledger::decide::overbooking::ways::WayOut;
-use keyrack_ledger::overbookings::advice::{Advice, Ground, Place};
+use keyrack_ledger::decide::overbooking::way::WayOut;
+use keyrack_ledger::overbookings::advice::{Advice, Place};
 use keyrack_ledger::overbookings::case::Case;
+use keyrack_ledger::overbookings::ground::Ground;
 use keyrack_model::money::{Currency, Money};
 use serde::Serialize;
 use serde_json::Value;

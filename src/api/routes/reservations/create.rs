@@ -17,7 +17,7 @@ use crate::extract::Body;
 use crate::idempotency::Repeat;
 use crate::names::House;
 use crate::problem::{AlternativeView, Instead, Problem, Problems};
-use crate::refused::nights;
+use crate::refusal::nights;
 use crate::routes::properties::PropertyPath;
 use crate::routes::reservations::room::{GuestBody, RoomBody, wished};
 use crate::routes::reservations::view::{Persons, ReservationView};

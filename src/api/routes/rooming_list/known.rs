@@ -36,6 +36,8 @@ struct Guest {
 
 /// What is known of a line's guest.
 pub enum Found {
+    /// This very line made him, when the list was taken before.
+    Own(ReservationId, String),
     /// He is in.
     Already(ReservationId, String),
     /// He is in for other nights.
@@ -79,17 +81,25 @@ impl Known {
         }
     }
 
-    /// What is known of each guest of a list: of two of a name each line finds another. Whoever is
-    /// in for the very nights goes before one who is in for others.
-    pub fn find(&mut self, lines: &[&Named]) -> Vec<Found> {
-        let mut found: Vec<Option<Found>> = lines.iter().map(|_| None).collect();
+    /// What is known of each guest of a list: of two of a name each line finds another. What the
+    /// line itself was made into goes first, then whoever is in for the very nights before one who
+    /// is in for others.
+    pub fn find(
+        &mut self,
+        lines: &[(u64, &Named)],
+        is_own: impl Fn(ReservationId, u64) -> bool,
+    ) -> Vec<Found> {
+        let mut found: Vec<Option<Found>> = lines
+            .iter()
+            .map(|(line, _)| self.own(|id| is_own(id, *line)))
+            .collect();
         let passes: [fn(&Named, &Named) -> bool; 3] = [
             |one, other| one == other,
             |one, other| one.stay == other.stay,
             |one, other| meet(one.stay, other.stay),
         ];
         for fits in passes {
-            for (line, found) in lines.iter().zip(&mut found) {
+            for ((_, line), found) in lines.iter().zip(&mut found) {
                 if found.is_some() {
                     continue;
                 }
@@ -102,6 +112,14 @@ impl Known {
         }
         let found = found.into_iter();
         found.map(|found| found.unwrap_or(Found::New)).collect()
+    }
+
+    /// Whoever a line was made into, whatever has become of him.
+    fn own(&mut self, is_own: impl Fn(ReservationId) -> bool) -> Option<Found> {
+        let mut guests = self.guests.iter_mut();
+        let guest = guests.find(|guest| is_own(guest.reservation))?;
+        guest.is_spoken_of = true;
+        Some(Found::Own(guest.reservation, guest.number.clone()))
     }
 
     /// How a new guest is known again by whoever takes the same list at the same moment: the
@@ -144,6 +162,7 @@ fn meet(one: Stay, other: Stay) -> bool {
 #[cfg(test)]
 mod tests {
     use jiff::civil::date;
+    use uuid::Uuid;
 
     use super::*;
 
@@ -158,7 +177,7 @@ mod tests {
     fn known(guests: &[(Named, i64, bool)]) -> Known {
         let each = guests.iter().map(|(named, number, is_present)| Guest {
             named: named.clone(),
-            reservation: ReservationId(uuid::Uuid::nil()),
+            reservation: id(*number),
             number: number.to_string(),
             is_present: *is_present,
             is_spoken_of: false,
@@ -169,8 +188,13 @@ mod tests {
         }
     }
 
+    fn id(number: i64) -> ReservationId {
+        ReservationId(Uuid::from_u128(number.unsigned_abs().into()))
+    }
+
     fn words(found: &Found) -> String {
         match found {
+            Found::Own(_, number) => format!("own {number}"),
             Found::Already(_, number) => number.clone(),
             Found::Otherwise(why) => why.clone(),
             Found::New => "new".to_owned(),
@@ -215,13 +239,26 @@ mod tests {
                 vec!["new"],
             ),
         ] {
-            let lines: Vec<&Named> = lines.iter().collect();
-            let found = known(&guests).find(&lines);
+            let lines: Vec<(u64, &Named)> = (2..).zip(&lines).collect();
+            let found = known(&guests).find(&lines, |_, _| false);
             assert_eq!(found.len(), meant.len());
             for (found, meant) in found.iter().zip(meant) {
                 assert!(words(found).contains(meant), "{meant}: {}", words(found));
             }
         }
+    }
+
+    #[test]
+    fn a_line_that_made_a_guest_finds_him_also_when_he_moved_or_does_not_come() {
+        let ada = || named("Ada", 1, 3, SGL);
+        let moved = named("Ada", 5, 7, SGL);
+        let guests = [(ada(), 1, true), (moved, 2, true), (ada(), 3, false)];
+        let lines = [ada(), ada(), ada(), ada()];
+        let lines: Vec<(u64, &Named)> = (2..).zip(&lines).collect();
+        let own = |guest, line| [(id(2), 2), (id(3), 4)].contains(&(guest, line));
+        let found = known(&guests).find(&lines, own);
+        let said: Vec<String> = found.iter().map(words).collect();
+        assert_eq!(said, ["own 2", "1", "own 3", "new"]);
     }
 
     #[test]

@@ -34,38 +34,63 @@ pub type Lines = Vec<Result<Line, (u64, String)>>;
 /// Reads a list; an error where its columns are not what they should be.
 pub fn read(bytes: &[u8]) -> Result<Lines, String> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = &with_plain_line_ends(bytes)[..];
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter(bytes))
         .trim(Trim::All)
         .flexible(true)
         .from_reader(bytes);
     let headers = reader.headers();
-    let headers = headers.map_err(|_| "the first line has no columns in UTF-8".to_owned())?;
+    let headers = headers.map_err(|_| NOT_UTF_8.to_owned())?;
     let columns = columns(headers)?;
     let mut lines = Vec::new();
     for record in reader.records() {
         if lines.len() >= LINES_MAX {
-            return Err(format!("at most {LINES_MAX} lines: send it in parts"));
+            return Err(format!(
+                "the list has more than {LINES_MAX} lines: send it in parts"
+            ));
         }
         lines.push(match record {
             Ok(record) => {
-                let number = record.position().map_or(0, csv::Position::line);
+                let number = number(bytes, record.position());
                 let cells = Cells {
                     record,
                     columns: &columns,
                 };
                 line(number, &cells).map_err(|why| (number, why))
             }
-            Err(error) => {
-                let number = error.position().map_or(0, csv::Position::line);
-                Err((number, "this line cannot be read; is it UTF-8?".to_owned()))
-            }
+            Err(error) => Err((number(bytes, error.position()), NOT_UTF_8.to_owned())),
         });
     }
     if lines.is_empty() {
-        return Err("the list has no line beside its columns".to_owned());
+        return Err("the list has no line beside its columns: fill in who comes".to_owned());
     }
     Ok(lines)
+}
+
+/// Lines end with a feed alone, whatever machine wrote them: so they are counted alike.
+fn with_plain_line_ends(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes.iter().peekable();
+    while let Some(byte) = rest.next() {
+        if *byte == b'\r' {
+            rest.next_if(|next| **next == b'\n');
+        }
+        plain.push(if *byte == b'\r' { b'\n' } else { *byte });
+    }
+    plain
+}
+
+/// The number of a record's line in the file; the reader gives the place before the blank lines
+/// that it skips.
+fn number(bytes: &[u8], at: Option<&csv::Position>) -> u64 {
+    let Some(at) = at else { return 0 };
+    let skipped = usize::try_from(at.byte()).unwrap_or(usize::MAX);
+    let blank = bytes
+        .iter()
+        .skip(skipped)
+        .take_while(|byte| **byte == b'\n');
+    at.line() + u64::try_from(blank.count()).unwrap_or(0)
 }
 
 /// Spreadsheets of many countries write semicolons.
@@ -85,15 +110,19 @@ fn columns(headers: &StringRecord) -> Result<BTreeMap<String, usize>, String> {
         let name = header.to_ascii_lowercase().replace([' ', '-'], "_");
         if !COLUMNS.contains(&name.as_str()) {
             let known = COLUMNS.join(", ");
-            return Err(format!("there is no column {header:?}; known are {known}"));
+            return Err(format!("there is no column {header:?}: use {known}"));
         }
         if columns.insert(name, at).is_some() {
-            return Err(format!("the column {header:?} stands there twice"));
+            return Err(format!(
+                "the column {header:?} stands there twice: leave one out"
+            ));
         }
     }
     for needed in &COLUMNS[..3] {
         if !columns.contains_key(*needed) {
-            return Err(format!("the column {needed} is missing"));
+            return Err(format!(
+                "the column {needed} is missing: add it to the first line"
+            ));
         }
     }
     Ok(columns)
@@ -111,6 +140,8 @@ const COLUMNS: [&str; 8] = [
     "note",
 ];
 
+const NOT_UTF_8: &str = "it cannot be read: save the list as CSV in UTF-8";
+
 /// Lines of one list: they are judged and written in one piece.
 const LINES_MAX: usize = 300;
 
@@ -125,26 +156,39 @@ impl Cells<'_> {
         let at = self.columns.get(column);
         let text = at.and_then(|at| self.record.get(*at)).unwrap_or_default();
         if text.chars().count() > max {
-            return Err(format!("{column}: at most {max} characters"));
+            return Err(in_column(
+                column,
+                &format!("has more than {max} characters"),
+            ));
         }
         if text.chars().any(leaves_its_line) {
-            return Err(format!("{column}: must hold no control characters"));
+            return Err(in_column(
+                column,
+                "must be one line without control characters",
+            ));
         }
         Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
     }
 
     fn day(&self, column: &str) -> Result<Day, String> {
         let text = self.text(column, 20)?.unwrap_or_default();
-        Day::parse(&text).ok_or_else(|| format!("{column}: a date is YYYY-MM-DD"))
+        Day::parse(&text).ok_or_else(|| in_column(column, "must be a date as 2030-12-31"))
     }
+}
+
+/// What is wrong in a column, as people name it.
+fn in_column(column: &str, words: &str) -> String {
+    format!("{}: {words}", column.replace('_', " "))
 }
 
 fn line(number: u64, cells: &Cells<'_>) -> Result<Line, String> {
     let guest = cells.text("guest_name", 200)?;
-    let guest = guest.ok_or_else(|| "guest_name: must not be empty".to_owned())?;
+    let guest = guest.ok_or_else(|| "guest name: must not be empty".to_owned())?;
     let (arrival, departure) = (cells.day("arrival")?, cells.day("departure")?);
     let stay = Stay::new(arrival.0, departure.0);
-    let stay = stay.ok_or_else(|| "departure: must be after arrival".to_owned())?;
+    let stay = stay.ok_or_else(|| {
+        "departure: must be after the arrival, by at most 2,200 nights".to_owned()
+    })?;
     let adults = match cells.text("adults", 40)? {
         None => None,
         Some(text) => {
@@ -152,7 +196,7 @@ fn line(number: u64, cells: &Cells<'_>) -> Result<Line, String> {
                 .parse()
                 .ok()
                 .filter(|adults| (1..=100).contains(adults));
-            Some(adults.ok_or_else(|| "adults: 1 to 100".to_owned())?)
+            Some(adults.ok_or_else(|| "adults: must be 1 to 100".to_owned())?)
         }
     };
     Ok(Line {
@@ -191,13 +235,30 @@ mod tests {
                     Eve;2030-06-10;2030-06-11\n";
         let expected = [
             "2: 2030-06-10..2030-06-12",
-            "3: guest_name: must not be empty",
-            "4: departure: must be after arrival",
-            "5: arrival: a date is YYYY-MM-DD",
-            "6: adults: 1 to 100",
+            "3: guest name: must not be empty",
+            "4: departure: must be after the arrival, by at most 2,200 nights",
+            "5: arrival: must be a date as 2030-12-31",
+            "6: adults: must be 1 to 100",
             "7: 2030-06-10..2030-06-11",
         ];
         assert_eq!(whys(text), expected);
+    }
+
+    /// As other machines end their lines, and with blank lines and a cell of two lines between.
+    #[test]
+    fn lines_are_counted_as_an_editor_counts_them() {
+        for end in ["\n", "\r\n", "\r"] {
+            let text = "guest_name,arrival,departure\n\n\n\
+                        Ada,2030-06-10,2030-06-12\n\
+                        \"Bob\nBob\",2030-06-10,2030-06-12\n\n\
+                        ,2030-06-10,2030-06-12\n";
+            let expected = [
+                "4: 2030-06-10..2030-06-12",
+                "5: guest name: must be one line without control characters",
+                "8: guest name: must not be empty",
+            ];
+            assert_eq!(whys(&text.replace('\n', end)), expected, "{end:?}");
+        }
     }
 
     #[test]

@@ -2,16 +2,14 @@
 
 mod known;
 mod line;
+mod list;
 mod taker;
 mod view;
+mod wish;
 
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
-use keyrack_ledger::allotments::{self, AllotmentRow};
-use keyrack_ledger::command::{Wish, WishedRoom};
-use keyrack_ledger::decide::allotment::Owner;
-use keyrack_model::id::ReservationId;
-use keyrack_model::reservation::{Guest, GuestName, Source};
+use keyrack_ledger::allotments;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -20,15 +18,16 @@ use uuid::Uuid;
 
 use crate::auth::{At, Books};
 use crate::extract::{Ask, Segments, read};
-use crate::names::Names;
+use crate::idempotency::Repeat;
 use crate::problem::{Problem, Problems};
 use crate::routes::groups::{GroupPath, found};
 use crate::routes::properties::PropertyPath;
 use crate::state::ApiState;
 
-use self::line::Line;
+use self::list::List;
 use self::taker::{Taker, Wished};
 use self::view::{RoomingLineView, RoomingListView};
+use self::wish::wish;
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
@@ -71,11 +70,14 @@ impl FromRequest<ApiState> for Text {
 
 /// Takes a group's rooming list in: CSV in UTF-8 with the columns `guest_name`, `arrival`,
 /// `departure`, and where they are wanted `room_type`, `allotment`, `adults`, `email`, `note`. Each
-/// line becomes a confirmed reservation of one room, drawn from the group's block of its type. A
-/// guest who has one of the group for these nights is left as he is, so that a list may be sent
-/// again as a whole. At most 300 lines.
+/// line becomes a confirmed reservation of one room, drawn from the group's block of its type. At
+/// most 300 lines. An `Idempotency-Key` is required: the same list under the same key goes on where
+/// it broke off, and no line is booked twice. Under another key, a guest who has a reservation of
+/// the group for these nights is left as he is (`already`), so that a list that was mended may be
+/// sent again as a whole. Front desk.
 #[utoipa::path(post, path = "/v1/properties/{property}/groups/{group}/rooming-list", tag = "pools",
-    params(PropertyPath, GroupPath, TakeAsk),
+    params(PropertyPath, GroupPath, TakeAsk,
+        ("Idempotency-Key" = String, Header, description = "Fresh for each list")),
     request_body(content = String, content_type = "text/csv"),
     responses((status = 200, body = RoomingListView), Problems))]
 async fn take(
@@ -83,21 +85,24 @@ async fn take(
     at: At<Books>,
     Segments(path): Segments<GroupPath>,
     Ask(TakeAsk { mode }): Ask<TakeAsk>,
+    repeat: Repeat,
     Text(bytes): Text,
 ) -> Result<Json<RoomingListView>, Problem> {
     let (ledger, house) = (state.ledger(), &at.house);
     let group = found(&state, house, &path.group).await?;
-    let names = house.read_names().await?;
-    let mut blocks = allotments::list(ledger, house.id).await?;
-    blocks.retain(|one| one.owner == Owner::Group(group.id));
+    let repeat = repeat.required(&at.caller, &bytes)?;
+    let blocks = allotments::of_group(ledger, house.id, group.id).await?;
+    let names = house.names_of_blocks(&blocks).await?;
     let lines = line::read(&bytes).map_err(|why| Problem::invalid("", why))?;
+    let list = List(repeat);
+    let begun = Uuid::now_v7();
     let lines: Vec<Wished> = lines
         .into_iter()
         .map(|line| {
             let line = line?;
             let number = line.number;
-            let wish = wish(line, &blocks, &names).map_err(|why| (number, why))?;
-            Ok((number, wish))
+            let wish = wish(line, list.id_of(begun, number), &blocks, &names);
+            Ok((number, wish.map_err(|why| (number, why))?))
         })
         .collect();
     let taker = Taker {
@@ -105,6 +110,7 @@ async fn take(
         property: house.id,
         group: group.id,
         by: at.caller.by(),
+        list,
     };
     let lines = match mode {
         Mode::AllOrNothing => taker.all(lines).await?,
@@ -117,72 +123,4 @@ async fn take(
         refused: count(|line| line.why.is_some()),
         lines,
     }))
-}
-
-/// The wish of a line: a room of the group's block.
-fn wish(line: Line, blocks: &[AllotmentRow], names: &Names) -> Result<Wish, String> {
-    let block = block(&line, blocks, names)?;
-    let guest = Guest {
-        name: line.guest.clone(),
-        email: line.email,
-        ..Guest::default()
-    };
-    let room = WishedRoom {
-        room_stay: None,
-        room_type: block.room_type,
-        rate_plan: None,
-        stay: line.stay,
-        quantity: 1,
-        price: None,
-        adults: line.adults,
-        children_ages: Vec::new(),
-        guest_name: Some(GuestName(line.guest)),
-        allotment: Some(block.id),
-    };
-    Ok(Wish {
-        reservation: ReservationId(Uuid::now_v7()),
-        hold: None,
-        source: Source::Group,
-        rooms: vec![room],
-        guest: Some(guest),
-        note: line.note,
-        owner_id: None,
-        payment_reference: None,
-        channel: None,
-        guaranteed: false,
-        force: None,
-    })
-}
-
-/// The block that a line draws from: the one that it names, else the first of its type.
-fn block<'a>(
-    line: &Line,
-    blocks: &'a [AllotmentRow],
-    names: &Names,
-) -> Result<&'a AllotmentRow, String> {
-    let codes = |pick: &dyn Fn(&AllotmentRow) -> String| {
-        let mut codes: Vec<String> = blocks.iter().map(pick).collect();
-        codes.dedup();
-        codes.join(", ")
-    };
-    if let Some(code) = &line.allotment {
-        let named = blocks.iter().find(|block| block.code == *code);
-        let known = codes(&|block| block.code.clone());
-        return named.ok_or_else(|| format!("allotment: the group has {known}"));
-    }
-    let of_type = |code: &str| {
-        let id = names.room_types.id(code);
-        blocks.iter().find(|block| Some(block.room_type) == id)
-    };
-    let known = codes(&|block| names.room_types.shown(block.room_type));
-    match &line.room_type {
-        Some(code) => of_type(code).ok_or_else(|| {
-            format!("room_type: no rooms of it are kept for the group, but of {known}")
-        }),
-        None => match blocks {
-            [only] => Ok(only),
-            [] => Err("no rooms are kept for the group: agree an allotment of it first".to_owned()),
-            _ => Err(format!("room_type: say which, of {known}")),
-        },
-    }
 }

@@ -3,14 +3,16 @@
 use keyrack_ledger::command::{Asked, By, Command, Idempotency, Wish};
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::{groups, reservations};
-use keyrack_model::id::{GroupId, PropertyId};
+use keyrack_model::id::{GroupId, PropertyId, ReservationId};
 use sha2::{Digest, Sha256};
 
 use super::known::{Found, Known, Named};
+use super::list::List;
 use super::view::{RoomingLineView, is_in, not_taken};
 use crate::problem::kind::Kind;
 use crate::problem::{FieldError, Problem};
-use crate::refused::{in_words, refused_without_nights};
+use crate::refusal::in_words;
+use crate::refused::refused_without_nights;
 use crate::state::ApiState;
 
 /// A line with its number: a wish, or what is wrong with it.
@@ -32,6 +34,8 @@ pub struct Taker<'a> {
     pub group: GroupId,
     /// Who.
     pub by: By,
+    /// The list.
+    pub list: List,
 }
 
 impl Taker<'_> {
@@ -39,12 +43,20 @@ impl Taker<'_> {
     async fn judge(&self, lines: &[Wished]) -> Result<Vec<(u64, Judged)>, Problem> {
         let folios = groups::guests(self.state.ledger(), self.property, self.group).await?;
         let mut known = Known::of((self.property, self.group), &folios);
-        let named: Vec<Option<Named>> = lines
+        let named: Vec<Option<(u64, Named)>> = lines
             .iter()
-            .map(|line| named(&line.as_ref().ok()?.1))
+            .map(|line| {
+                let (number, wish) = line.as_ref().ok()?;
+                Some((*number, named(wish)?))
+            })
             .collect();
-        let asked: Vec<&Named> = named.iter().flatten().collect();
-        let mut found = known.find(&asked).into_iter();
+        let asked = named
+            .iter()
+            .flatten()
+            .map(|(number, named)| (*number, named));
+        let asked: Vec<(u64, &Named)> = asked.collect();
+        let found = known.find(&asked, |id, line| self.list.made(id, line));
+        let mut found = found.into_iter();
         let mut new: Vec<&Named> = Vec::new();
         let mut judged = Vec::new();
         for (line, named) in lines.iter().zip(&named) {
@@ -57,11 +69,12 @@ impl Taker<'_> {
             };
             let found = named.as_ref().and_then(|_| found.next());
             let done = match (named, found) {
+                (_, Some(Found::Own(id, short))) => Judged::Done(is_in(number, id, short, false)),
                 (_, Some(Found::Already(id, short))) => {
                     Judged::Done(is_in(number, id, short, true))
                 }
                 (_, Some(Found::Otherwise(why))) => Judged::Done(not_taken(number, why)),
-                (Some(named), _) => {
+                (Some((_, named)), _) => {
                     let place = new.iter().filter(|other| **other == named).count();
                     new.push(named);
                     Judged::New(Box::new(wish.clone()), known.repeat(named, place))
@@ -142,19 +155,22 @@ impl Taker<'_> {
 
     /// What became of lines that were all taken.
     async fn views(&self, judged: Vec<(u64, Judged)>) -> Result<Vec<RoomingLineView>, Problem> {
-        let mut views = Vec::new();
-        for (number, line) in judged {
-            views.push(match line {
-                Judged::Done(view) => view,
-                Judged::New(wish, _) => {
-                    let (ledger, id) = (self.state.ledger(), wish.reservation);
-                    let folio = reservations::load(ledger, self.property, id).await?;
-                    let short = folio.map(|folio| folio.reservation.number.to_string());
-                    is_in(number, id, short.unwrap_or_default(), false)
-                }
-            });
-        }
-        Ok(views)
+        let new = judged.iter().filter_map(|(_, line)| match line {
+            Judged::New(wish, _) => Some(wish.reservation),
+            Judged::Done(_) => None,
+        });
+        let new: Vec<ReservationId> = new.collect();
+        let folios = reservations::load_all(self.state.ledger(), self.property, &new).await?;
+        let views = judged.into_iter().map(|(number, line)| match line {
+            Judged::Done(view) => view,
+            Judged::New(wish, _) => {
+                let id = wish.reservation;
+                let made = folios.iter().find(|folio| folio.reservation.id == id);
+                let short = made.map(|folio| folio.reservation.number.to_string());
+                is_in(number, id, short.unwrap_or_default(), false)
+            }
+        });
+        Ok(views.collect())
     }
 
     /// Each for itself.
@@ -174,7 +190,8 @@ impl Taker<'_> {
             views.push(match self.state.ledger().ask(asked).await? {
                 Ok(receipt) => match receipt.reservation {
                     Some(made) => {
-                        is_in(number, made.id, made.number.to_string(), receipt.is_replay)
+                        let already = receipt.is_replay && !self.list.made(made.id, number);
+                        is_in(number, made.id, made.number.to_string(), already)
                     }
                     None => not_taken(number, "it became no reservation".to_owned()),
                 },
@@ -205,7 +222,7 @@ fn nothing_taken(problem: Problem) -> Problem {
         count => format!("{count} lines are"),
     };
     Problem {
-        detail: format!("nothing of the list was taken: {lines} in the way, each says why"),
+        detail: format!("Nothing of the list was taken: {lines} in the way, each says why."),
         ..problem
     }
 }

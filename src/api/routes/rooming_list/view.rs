@@ -5,6 +5,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::problem::sentence::sentence;
+
 /// What became of a list.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RoomingListView {
@@ -31,7 +33,7 @@ pub struct RoomingLineView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub number: Option<String>,
-    /// The guest had it before.
+    /// The guest had it before, by another list or by hand.
     pub already: bool,
     /// Why it was not taken.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +59,6 @@ pub fn not_taken(line: u64, why: String) -> RoomingLineView {
         reservation: None,
         number: None,
         already: false,
-        why: Some(why),
+        why: Some(sentence(&why)),
     }
 }

@@ -27,9 +27,13 @@ async fn with_block() -> App {
 }
 
 async fn take(app: &App, mode: &str, list: &str) -> Answer {
+    take_under(app, mode, list, &uuid::Uuid::new_v4().to_string()).await
+}
+
+async fn take_under(app: &App, mode: &str, list: &str, key: &str) -> Answer {
     let path = format!("{HOTEL}/groups/wedding/rooming-list?mode={mode}");
     let ask = app.ask(Method::POST, &path).text("text/csv", list);
-    ask.send().await
+    ask.header("idempotency-key", key).send().await
 }
 
 async fn left(app: &App) -> Vec<i64> {
@@ -96,7 +100,7 @@ async fn of_a_rooming_list_the_good_lines_are_taken_and_each_other_says_why() {
     let why = |at: usize| json["lines"][at]["why"].as_str().unwrap_or("made");
     assert_eq!((why(0), why(3)), ("made", "made"));
     assert!(why(1).contains("SGL"), "{}", why(1));
-    assert!(why(2).contains("adults"), "{}", why(2));
+    assert!(why(2).contains("Adults"), "{}", why(2));
     assert!(why(4).contains("2030-06-10"), "{}", why(4));
     assert_eq!(json["lines"][4]["line"], 6);
     assert_eq!(left(&app).await, [0, 1, 2]);
@@ -116,6 +120,50 @@ async fn of_a_rooming_list_the_good_lines_are_taken_and_each_other_says_why() {
     let path = format!("{HOTEL}/groups/nobody/rooming-list?mode=good_ones");
     let ask = app.ask(Method::POST, &path).text("text/csv", list);
     assert_eq!(ask.send().await.code(), "not_found");
+}
+
+/// A daemon died after some of a list was booked and before the answer was kept, or all of it was
+/// and the answer was lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_broke_off_goes_on_and_nobody_is_booked_twice() {
+    for mode in ["good_ones", "all_or_nothing"] {
+        let app = with_block().await;
+        let list = "guest_name,arrival,departure\n\
+                    Ada,2030-06-10,2030-06-12\n\
+                    Bob,2030-06-10,2030-06-13\n";
+        let first = take_under(&app, mode, list, "a-list").await;
+        assert_eq!(first.json()["made"], 2, "{}", first.text());
+        let kept = take_under(&app, mode, list, "a-list").await;
+        assert_eq!(kept.header("idempotent-replay"), "true");
+        sqlx::query("delete from kept_answer")
+            .execute(&app.pool)
+            .await
+            .expect("the answer is lost");
+        let again = take_under(&app, mode, list, "a-list").await;
+        assert_eq!(again.json(), first.json(), "{mode}");
+        assert_eq!(left(&app).await, [0, 0, 1], "{mode}");
+        let all = app.read(&format!("{HOTEL}/reservations")).await.json();
+        assert_eq!(all["items"].as_array().map(Vec::len), Some(2), "{mode}");
+        // Under another key it is another list: the block has no rooms for it.
+        let other = take_under(&app, mode, list, "another").await;
+        assert_ne!(other.json()["made"], 2, "{mode}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rooming_list_without_a_key_is_refused_and_says_so() {
+    let app = with_block().await;
+    let path = format!("{HOTEL}/groups/wedding/rooming-list?mode=good_ones");
+    let list = "guest_name,arrival,departure\nAda,2030-06-10,2030-06-12\n";
+    let ask = app.ask(Method::POST, &path).text("text/csv", list);
+    let refused = ask.send().await;
+    assert_eq!(refused.code(), "invalid");
+    assert!(
+        refused.text().contains("Idempotency-Key"),
+        "{}",
+        refused.text()
+    );
+    assert_eq!(left(&app).await, [2, 2, 2]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -61,7 +61,10 @@ async fn a_case_says_why_who_moves_and_what_it_costs() {
         (&last["id"], &json!(1))
     );
     let why = first["why"].as_str().unwrap_or_default();
-    assert!(why.starts_with("goes before 1002: received later"), "{why}");
+    assert!(
+        why.starts_with("This guest goes before 1002: received later"),
+        "{why}"
+    );
     let ways = case["ways_out"].as_array().expect("ways out");
     let shown = |way: &Value| (way["ending"].clone(), way["cost"]["amount"].clone());
     assert_eq!(shown(&ways[0]), (json!("upgrade"), json!("20.00")));

@@ -161,7 +161,7 @@ async fn more_out_of_order_than_there_is_is_said_at_its_place() {
     let answer = app.post(&path, json!({"values": [value]})).await;
     assert_eq!(refused(&answer), invalid("/values/0/out_of_order"));
     let detail = answer.json()["detail"].as_str().unwrap_or("").to_owned();
-    assert!(detail.starts_with("/values/0/out_of_order: "), "{detail}");
+    assert!(detail.starts_with("Values 1, out of order: "), "{detail}");
 }
 
 #[tokio::test]

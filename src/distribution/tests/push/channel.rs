@@ -111,8 +111,11 @@ macro_rules! speaks {
                 bytes.to_vec()
             }
 
-            fn parse(&self, _inbound: &Inbound) -> Parsed {
-                Parsed::default()
+            fn parse(&self, inbound: &Inbound) -> Parsed {
+                Parsed {
+                    reports: serde_json::from_slice(&inbound.bytes).unwrap_or_default(),
+                    ..Parsed::default()
+                }
             }
 
             fn acknowledge(

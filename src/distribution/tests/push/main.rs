@@ -17,6 +17,7 @@ mod pages;
 mod plans;
 mod pools;
 mod portal;
+mod reopened;
 mod safety;
 mod sets;
 mod then;

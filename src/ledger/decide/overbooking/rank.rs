@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use keyrack_model::stay::StayDate;
 
 use super::policy::{OverbookingPolicy, RankKey};
@@ -29,7 +30,12 @@ pub struct Concerned {
 }
 
 /// Places of the concerned, who is to move first coming first, each with the reason of his place.
-pub fn rank(policy: &OverbookingPolicy, concerned: &[Concerned]) -> Vec<(usize, String)> {
+/// Times are told in the hotel's zone.
+pub fn rank(
+    policy: &OverbookingPolicy,
+    zone: &TimeZone,
+    concerned: &[Concerned],
+) -> Vec<(usize, String)> {
     let mut places: Vec<usize> = (0..concerned.len()).collect();
     places.sort_by(|a, b| {
         let (one, other) = (&concerned[*a], &concerned[*b]);
@@ -40,11 +46,11 @@ pub fn rank(policy: &OverbookingPolicy, concerned: &[Concerned]) -> Vec<(usize, 
         match places.get(at + 1) {
             Some(next) => {
                 let next = &concerned[*next];
-                let why = why(policy, this, next);
-                format!("goes before {}: {why}", next.number)
+                let why = why(policy, zone, (this, next));
+                format!("This guest goes before {}: {why}.", next.number)
             }
-            None if at == 0 => "nobody else sleeps on these nights".to_owned(),
-            None => "is moved last".to_owned(),
+            None if at == 0 => "Nobody else sleeps on these nights.".to_owned(),
+            None => "This guest is moved last.".to_owned(),
         }
     };
     let reasons: Vec<String> = (0..places.len()).map(reason).collect();
@@ -98,7 +104,12 @@ fn place_of(policy: &OverbookingPolicy, account: Option<&str>) -> usize {
     place.unwrap_or(policy.channel_priority.len())
 }
 
-fn why(policy: &OverbookingPolicy, this: &Concerned, next: &Concerned) -> String {
+fn why(
+    policy: &OverbookingPolicy,
+    zone: &TimeZone,
+    (this, next): (&Concerned, &Concerned),
+) -> String {
+    let at = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S");
     let name = |guest: &Concerned| guest.account.clone().unwrap_or_else(|| DIRECT.to_owned());
     match first_difference(policy, this, next).1 {
         Decided::InHouse => "that guest is in the house already".to_owned(),
@@ -107,7 +118,8 @@ fn why(policy: &OverbookingPolicy, this: &Concerned, next: &Concerned) -> String
         }
         Decided::By(RankKey::Received) => format!(
             "received later ({}, the other {})",
-            this.received_at, next.received_at
+            at(this.received_at),
+            at(next.received_at)
         ),
         Decided::By(RankKey::ChannelPriority) => {
             format!("{} comes after {} by the policy", name(this), name(next))
@@ -151,7 +163,7 @@ mod tests {
             channel_priority: ["direct", "big"].map(str::to_owned).to_vec(),
             ..OverbookingPolicy::default()
         };
-        let ranked = rank(&policy, concerned).into_iter();
+        let ranked = rank(&policy, &TimeZone::UTC, concerned).into_iter();
         ranked.map(|(at, _)| concerned[at].number).collect()
     }
 
@@ -237,14 +249,15 @@ mod tests {
             guaranteed: true,
             ..guest(1003)
         };
-        let ranked = rank(&policy, &[guest(1001), guest(1002), paid]);
+        let ranked = rank(&policy, &TimeZone::UTC, &[guest(1001), guest(1002), paid]);
         let reasons: Vec<&str> = ranked.iter().map(|(_, why)| why.as_str()).collect();
-        assert!(reasons[0].starts_with("goes before 1001: received later (1970-01-01T00:16:42Z"));
         assert_eq!(
-            reasons[1..],
+            reasons,
             [
-                "goes before 1003: neither paid nor guaranteed, and the other is",
-                "is moved last"
+                "This guest goes before 1001: received later (1970-01-01 00:16:42, the other \
+                 1970-01-01 00:16:41).",
+                "This guest goes before 1003: neither paid nor guaranteed, and the other is.",
+                "This guest is moved last."
             ]
         );
     }

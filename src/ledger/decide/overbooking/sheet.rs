@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::command::By;
 use crate::decide::changes::Changes;
 use crate::decide::draft::NightKey;
+use crate::decide::refusal::Refusal;
 
 /// A case as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,14 @@ pub struct SeenCase {
     pub nights: Vec<StayDate>,
     /// A manager has approved so much, in minor units.
     pub approved_minor: Option<i64>,
+}
+
+/// Nothing more is done with a case that has ended.
+pub fn closed(id: CaseId) -> Refusal {
+    Refusal::IllegalTransition(format!(
+        "overbooking case {id} has ended: look at how. One that was accepted as it is can be \
+         opened again"
+    ))
 }
 
 /// A command and who asks it.

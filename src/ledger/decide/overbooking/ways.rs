@@ -1,73 +1,10 @@
 //! The ways out of an overbooking, each with its cost, the cheapest first (ledger, section 6).
 
-use keyrack_model::id::{ReservationId, RoomStayId, RoomTypeId};
 use keyrack_model::overbooking::Ending;
-use keyrack_model::stay::{Stay, StayDate, StayRange};
 
-use super::policy::{OverbookingPolicy, lead_days, nights_ahead};
-use super::rooms::{Rooms, TypeFacts};
-
-/// A guest who may be moved, by the room that he has on an oversold night.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sleeper {
-    /// Which reservation.
-    pub reservation: ReservationId,
-    /// Its short number.
-    pub number: i64,
-    /// Its version.
-    pub version: i64,
-    /// Which of its rooms.
-    pub room_stay: RoomStayId,
-    /// The plain type that it takes.
-    pub room_type: RoomTypeId,
-    /// Its nights that are still to come.
-    pub nights: StayRange,
-    /// Rooms.
-    pub quantity: i32,
-    /// Adults and children, where they are known.
-    pub heads: Option<(i32, i32)>,
-    /// Code of the account that it came through.
-    pub account: Option<String>,
-    /// The guest is in the house.
-    pub in_house: bool,
-}
-
-/// What is known around a case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Situation<'a> {
-    /// The property's policy.
-    pub policy: &'a OverbookingPolicy,
-    /// The business day.
-    pub today: StayDate,
-    /// Nights of the case, with rooms beyond.
-    pub beyond: Vec<(StayDate, i32)>,
-    /// Own rooms.
-    pub rooms: Rooms,
-    /// Who sleeps in other types around the nights.
-    pub others: Vec<Sleeper>,
-    /// Hotels of the same owner, by code.
-    pub sisters: Vec<(String, Rooms)>,
-    /// Percent of cases like this that cancellations cure before the deadline; else why it is not
-    /// known.
-    pub cure_percent: Result<i32, String>,
-}
-
-/// A way out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WayOut {
-    /// How the case would end.
-    pub ending: Ending,
-    /// Who is moved: the guest, and the type that he gets.
-    pub moves: Vec<(Sleeper, Option<String>)>,
-    /// Hotel of the same owner that takes the guest, and its type.
-    pub sister: Option<(String, String)>,
-    /// What it costs, in minor units; of waiting: what it costs on average. `None` is not known.
-    pub cost_minor: Option<i64>,
-    /// Takes a manager.
-    pub needs_approval: bool,
-    /// What to do, in words.
-    pub words: String,
-}
+use super::leaving::{asked_of_channel, relocation, sisters};
+use super::way::{Situation, Sleeper, WayOut, way};
+use super::within::{swaps, upgrades};
 
 /// The ways out for those who are moved first, the cheapest first; what is not known comes last.
 pub fn ways(situation: &Situation<'_>, first: &[Sleeper]) -> Vec<WayOut> {
@@ -82,133 +19,6 @@ pub fn ways(situation: &Situation<'_>, first: &[Sleeper]) -> Vec<WayOut> {
     found.extend(waiting(situation, &found));
     found.sort_by_key(|way| (way.cost_minor.is_none(), way.cost_minor));
     found
-}
-
-fn upgrades(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<WayOut>) {
-    for kind in others(&situation.rooms, guest) {
-        let free = situation.rooms.free(&kind.parts, guest.nights);
-        if free < guest.quantity {
-            continue;
-        }
-        let cost = per_night(situation, guest, situation.policy.upgrade_per_night_minor);
-        let words = format!(
-            "Put reservation {} into a room of type {}: {free} free on every night of {}.",
-            guest.number, kind.code, guest.nights
-        );
-        found.push(WayOut {
-            moves: vec![(guest.clone(), Some(kind.code.clone()))],
-            ..way(situation, Ending::Upgrade, Some(cost), words)
-        });
-    }
-}
-
-/// The types that a guest fits into and does not have, that take nothing of what is short.
-fn others<'a>(rooms: &'a Rooms, guest: &'a Sleeper) -> impl Iterator<Item = &'a TypeFacts> {
-    let takes_it = |kind: &TypeFacts| kind.parts.iter().any(|part| part.0 == guest.room_type);
-    let kinds = rooms.types.iter();
-    kinds.filter(move |kind| !takes_it(kind) && kind.fits(guest.heads))
-}
-
-/// A guest of another type whose nights are free in the oversold type once the first has left it
-/// makes room for him where he is.
-fn swaps(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<WayOut>) {
-    let rooms = &situation.rooms;
-    let mut left = rooms.clone();
-    left.shift(guest.room_type, guest.nights, -guest.quantity);
-    let own = vec![(guest.room_type, 1)];
-    let home = rooms.types.iter().find(|kind| kind.parts == own);
-    let candidates = situation.others.iter().filter(|other| {
-        !other.in_house
-            && other.quantity == guest.quantity
-            && other.reservation != guest.reservation
-            && home.is_some_and(|home| home.fits(other.heads))
-    });
-    for other in candidates.take(SWAPS_LOOKED_AT) {
-        let plain = vec![(other.room_type, 1)];
-        let kind = others(rooms, guest).find(|kind| kind.parts == plain);
-        let (Some(kind), Some(home)) = (kind, home) else {
-            continue;
-        };
-        if rooms.free(&plain, guest.nights) >= guest.quantity {
-            continue;
-        }
-        let mut after = left.clone();
-        after.shift(other.room_type, other.nights, -other.quantity);
-        let gets = after.free(&plain, guest.nights) >= guest.quantity
-            && after.free(&own, other.nights) >= other.quantity;
-        if !gets {
-            continue;
-        }
-        let cost = per_night(situation, guest, situation.policy.upgrade_per_night_minor);
-        let words = format!(
-            "Let reservations {} and {} change their types: {} gets {} and {} gets {}, each for \
-             the whole stay.",
-            guest.number, other.number, guest.number, kind.code, other.number, home.code
-        );
-        found.push(WayOut {
-            moves: vec![
-                (guest.clone(), Some(kind.code.clone())),
-                (other.clone(), Some(home.code.clone())),
-            ],
-            ..way(situation, Ending::Swap, Some(cost), words)
-        });
-        return;
-    }
-}
-
-fn sisters(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<WayOut>) {
-    for (code, rooms) in &situation.sisters {
-        let kind = rooms.types.iter().find(|kind| {
-            kind.fits(guest.heads) && rooms.free(&kind.parts, guest.nights) >= guest.quantity
-        });
-        let Some(kind) = kind else { continue };
-        let cost = per_night(situation, guest, situation.policy.sister_per_night_minor);
-        let words = format!(
-            "Let the guest of reservation {} sleep at {code}: {} is free there for {}.",
-            guest.number, kind.code, guest.nights
-        );
-        found.push(WayOut {
-            moves: vec![(guest.clone(), None)],
-            sister: Some((code.clone(), kind.code.clone())),
-            ..way(situation, Ending::SisterProperty, Some(cost), words)
-        });
-    }
-}
-
-fn relocation(situation: &Situation<'_>, guest: &Sleeper) -> WayOut {
-    let cost = walk_minor(situation, guest);
-    let words = format!(
-        "Find the guest of reservation {} a room in another hotel for {}, at our cost{}.",
-        guest.number,
-        guest.nights,
-        match cost {
-            Some(_) => "",
-            None => "; the table of compensations says nothing of such a stay",
-        }
-    );
-    WayOut {
-        moves: vec![(guest.clone(), None)],
-        ..way(situation, Ending::Walk, cost, words)
-    }
-}
-
-fn asked_of_channel(situation: &Situation<'_>, guest: &Sleeper) -> Option<WayOut> {
-    let account = guest.account.as_ref()?;
-    let words = format!(
-        "Ask {account} to find another hotel for the guest of reservation {}: it stays here until \
-         {account} has cancelled it, and what {account} will bill is not known before.",
-        guest.number
-    );
-    Some(WayOut {
-        moves: vec![(guest.clone(), None)],
-        // A channel bills the difference of the prices: about what a walk costs.
-        ..way(
-            situation,
-            Ending::RelocatedByChannel,
-            walk_minor(situation, guest),
-            words,
-        )
-    })
 }
 
 /// Waiting costs nothing where it helps, and else the cheapest of the others.
@@ -234,56 +44,19 @@ fn waiting(situation: &Situation<'_>, found: &[WayOut]) -> Option<WayOut> {
     })
 }
 
-fn way(
-    situation: &Situation<'_>,
-    ending: Ending,
-    cost_minor: Option<i64>,
-    words: String,
-) -> WayOut {
-    WayOut {
-        ending,
-        moves: Vec::new(),
-        sister: None,
-        cost_minor,
-        needs_approval: cost_minor.is_some_and(|cost| situation.policy.needs_approval(cost)),
-        words,
-    }
-}
-
-fn per_night(situation: &Situation<'_>, guest: &Sleeper, minor: i64) -> i64 {
-    let nights = nights_ahead(
-        situation.today,
-        guest.nights.arrival(),
-        guest.nights.departure(),
-    );
-    minor.saturating_mul(i64::from(nights) * i64::from(guest.quantity))
-}
-
-fn walk_minor(situation: &Situation<'_>, guest: &Sleeper) -> Option<i64> {
-    let arrival = guest.nights.arrival();
-    let nights = nights_ahead(situation.today, arrival, guest.nights.departure());
-    let lead = lead_days(situation.today, arrival);
-    situation.policy.walk_minor(nights, lead, guest.quantity)
-}
-
-/// The nights of a stay that are still to come. `None` where none are.
-pub fn to_come(today: StayDate, taken: StayRange) -> Option<StayRange> {
-    Stay::new(taken.arrival().max(today), taken.departure())
-}
-
-/// Guests of other types that are tried for a swap.
-const SWAPS_LOOKED_AT: usize = 200;
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use jiff::civil::date;
+    use keyrack_model::id::{ReservationId, RoomStayId, RoomTypeId};
     use keyrack_model::inventory::NightBalance;
+    use keyrack_model::stay::{Stay, StayRange};
     use uuid::Uuid;
 
     use super::*;
-    use crate::decide::overbooking::policy::Compensation;
+    use crate::decide::overbooking::policy::{Compensation, OverbookingPolicy};
+    use crate::decide::overbooking::rooms::{Rooms, TypeFacts};
 
     const DOUBLE: RoomTypeId = RoomTypeId(1);
     const SUITE: RoomTypeId = RoomTypeId(2);
@@ -385,6 +158,31 @@ mod tests {
                 ("cured", None, false),
             ]
         );
+    }
+
+    /// Whoever stands at the desk reads what to do, for whom, and from when to when.
+    #[test]
+    fn every_way_out_is_a_sentence() {
+        let policies = [policy(), OverbookingPolicy::default()];
+        for (policy, cure_percent) in policies.iter().zip([Ok(40), Err("too little".to_owned())]) {
+            let mut here = situation(policy, rooms((1, &[2, 1]), (1, &[0, 0])));
+            here.cure_percent = cure_percent;
+            here.sisters = vec![("seeblick".to_owned(), rooms((1, &[0, 0]), (0, &[0, 0])))];
+            let through = Sleeper {
+                account: Some("portal".to_owned()),
+                ..guest(7, DOUBLE, stay(1, 3))
+            };
+            let found = ways(&here, &[through]);
+            assert_eq!(found.len(), 5);
+            for way in found {
+                let words = way.words;
+                assert!(words.starts_with(char::is_uppercase), "{words}");
+                assert!(words.ends_with('.') && !words.contains(".."), "{words}");
+                let names_the_guest = words.contains("reservation 7");
+                assert!(names_the_guest || way.ending == Ending::Cured, "{words}");
+                assert!(!words.contains('_'), "{words}");
+            }
+        }
     }
 
     #[test]

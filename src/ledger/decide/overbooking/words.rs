@@ -57,7 +57,11 @@ pub fn cause_in_words(cause: &str, evidence: &Evidence, zone: &TimeZone) -> Stri
             .to_string(),
         None => "a time that is not known".to_owned(),
     };
-    let seller = evidence.sold_by.as_deref().unwrap_or("a channel");
+    let name = evidence.sold_by.as_deref().unwrap_or("the channel");
+    let seller = match &evidence.sold_by {
+        Some(code) => format!("Account {code}"),
+        None => "A channel".to_owned(),
+    };
     let booked = at(evidence.booked_at);
     let heard = at(evidence.received_at);
     let close = close(evidence).map(|told| {
@@ -70,67 +74,73 @@ pub fn cause_in_words(cause: &str, evidence: &Evidence, zone: &TimeZone) -> Stri
         )
     });
     let close = close.unwrap_or_else(|| "no close of the night was sent before".to_owned());
-    let who = evidence.actor.as_deref().map_or("somebody", person);
+    let who = evidence.actor.as_deref().map_or("Somebody", person);
     let reason = evidence.reason.as_deref().map(|why| format!(" ({why})"));
     let reason = reason.unwrap_or_default();
     match cause {
         "sold_before_close_could_arrive" => format!(
             "{seller} sold the room at {booked}, before our close could arrive: {close}. We heard \
-             of it at {heard}. Nobody did anything wrong; a buffer rule keeps a room back"
+             of it at {heard}. Nobody did anything wrong: let a buffer rule keep a room back."
         ),
         "push_failed" => format!(
             "{seller} sold the room at {booked}, since our close did not get through: {close}. We \
-             heard of it at {heard}. Look at the account's failed messages"
+             heard of it at {heard}. Look at the account's failed messages."
         ),
         "channel_reopened" => format!(
             "{seller} sold the room at {booked} although it had taken our close: {close}. We heard \
-             of it at {heard}. Ask {seller} why it sells what is closed, and who pays"
+             of it at {heard}. Ask {name} why it sells what is closed, and who pays."
         ),
         "unmapped" => {
             let code = match evidence.codes.as_slice() {
-                [] => "a code".to_owned(),
-                codes => format!("the code {}", codes.join(", ")),
+                [] => "a code that no mapping knew".to_owned(),
+                codes => format!("the code {}, which no mapping knew", codes.join(", ")),
             };
             format!(
-                "{seller} sold a room under {code}, which no mapping knew, at {booked}; we heard \
-                 of it at {heard}, and nothing had closed it. Map the code"
+                "{seller} sold a room at {booked} under {code}: we heard of it at {heard}, and \
+                 nothing had closed it. Map the code."
             )
         }
-        "staff_forced" => {
-            format!("{who} booked beyond what there is, by force, at {booked}{reason}")
-        }
+        "staff_forced" => format!(
+            "{who} booked beyond what there is, by force, at {booked}{reason}. Ask what was meant, \
+             and choose who is moved."
+        ),
         "capacity_cut" => cut_in_words(who, evidence.rooms, &at(evidence.opened_at), &reason),
-        "meant" => "it was meant: within the overbooking limit, and fewer have cancelled than \
-                    was expected"
+        "meant" => "It was meant: the night is within its overbooking limit, and fewer guests \
+                    have cancelled than was expected. Choose who is moved while there is time."
             .to_owned(),
         _ => match &evidence.sold_by {
-            Some(seller) => format!(
-                "{seller} sold the room at {booked}; we heard of it at {heard}. Why it could is \
-                 still being looked into"
+            Some(_) => format!(
+                "{seller} sold the room at {booked}, and we heard of it at {heard}. Why it could \
+                 is still being looked into: work on the case all the same."
             ),
-            None => "why is still being looked into".to_owned(),
+            None => "Why is still being looked into: work on the case all the same.".to_owned(),
         },
     }
 }
 
 /// Who took how many rooms out of sale, when and why.
 fn cut_in_words(who: &str, rooms: Option<i32>, opened: &str, reason: &str) -> String {
-    match rooms {
-        None | Some(1) => {
-            format!("{who} took 1 room out of sale at {opened}{reason}: it was sold already")
-        }
-        Some(rooms) => format!(
-            "{who} took {rooms} rooms out of sale at {opened}{reason}: they were sold already"
-        ),
-    }
+    let (rooms, it) = match rooms {
+        None => ("rooms".to_owned(), "they were"),
+        Some(1) => ("1 room".to_owned(), "it was"),
+        Some(rooms) => (format!("{rooms} rooms"), "they were"),
+    };
+    format!(
+        "{who} took {rooms} out of sale at {opened}{reason}, and {it} sold already. Give back what \
+         can be slept in, or choose who is moved."
+    )
 }
 
-/// Whoever acts, as people call him: `key:1 (Anna)` is Anna.
+/// Whoever did it, by name: `key:1 (Anna)` is Anna.
 fn person(actor: &str) -> &str {
-    let named = actor
+    let name = actor
         .split_once(" (")
-        .and_then(|(_, name)| name.strip_suffix(')'));
-    named.unwrap_or(actor)
+        .map(|(_, name)| name.trim_end_matches(')'));
+    match name.filter(|name| !name.is_empty()) {
+        Some(name) => name,
+        None if actor.starts_with("key:") => "Somebody",
+        None => actor,
+    }
 }
 
 /// The last thing that told the seller that nothing is left.
@@ -143,6 +153,8 @@ fn close(evidence: &Evidence) -> Option<&Told> {
 
 #[cfg(test)]
 mod tests {
+    use keyrack_model::overbooking::Cause;
+
     use super::*;
 
     fn at(text: &str) -> Option<Timestamp> {
@@ -166,7 +178,6 @@ mod tests {
             received_at: at("2030-02-20T12:00:09Z"),
             sold_by: Some("portal".to_owned()),
             actor: Some("key:1 (Anna)".to_owned()),
-            opened_at: at("2030-02-20T12:00:10Z"),
             ..Evidence::default()
         };
         let rome = TimeZone::get("Europe/Rome").expect("a zone");
@@ -179,6 +190,8 @@ mod tests {
         ] {
             assert!(words.contains(part), "{part:?} in {words:?}");
         }
+        let forced = cause_in_words("staff_forced", &evidence, &rome);
+        assert!(forced.starts_with("Anna booked beyond"), "{forced}");
     }
 
     #[test]
@@ -199,35 +212,75 @@ mod tests {
             (
                 "staff_forced",
                 "Anna booked beyond what there is, by force, at 2030-02-20 13:00:00 (a burst \
-                 pipe)",
+                 pipe). Ask what was meant, and choose who is moved.",
             ),
             (
                 "capacity_cut",
-                "Anna took 2 rooms out of sale at 2030-02-20 13:00:10 (a burst pipe): they were \
-                 sold already",
+                "Anna took 2 rooms out of sale at 2030-02-20 13:00:10 (a burst pipe), and they \
+                 were sold already. Give back what can be slept in, or choose who is moved.",
             ),
             (
                 "unmapped",
-                "portal sold a room under the code DLX, which no mapping knew, at 2030-02-20 \
-                 13:00:00; we heard of it at 2030-02-20 13:00:09, and nothing had closed it. Map \
-                 the code",
+                "Account portal sold a room at 2030-02-20 13:00:00 under the code DLX, which no \
+                 mapping knew: we heard of it at 2030-02-20 13:00:09, and nothing had closed it. \
+                 Map the code.",
             ),
         ] {
             assert_eq!(cause_in_words(cause, &evidence, &rome), words);
         }
-        let bare = Evidence {
-            actor: Some("key:1".to_owned()),
-            ..Evidence::default()
-        };
-        let words = cause_in_words("capacity_cut", &bare, &rome);
-        let meant =
-            "key:1 took 1 room out of sale at a time that is not known: it was sold already";
-        assert_eq!(words, meant);
     }
 
     #[test]
     fn what_is_not_known_is_said_to_be_so() {
         let words = cause_in_words("undetermined", &Evidence::default(), &TimeZone::UTC);
-        assert_eq!(words, "why is still being looked into");
+        let said = "Why is still being looked into: work on the case all the same.";
+        assert_eq!(words, said);
+    }
+
+    /// Whatever is known of a case: what happened, and what to do about it.
+    #[test]
+    fn every_cause_is_told_in_sentences_that_can_be_acted_on() {
+        let whole = Evidence {
+            told: vec![Told {
+                account: Some("portal".to_owned()),
+                stay_date: "2030-03-03".to_owned(),
+                closed: Some(true),
+                due_at: at("2030-02-20T12:00:01Z"),
+                ..Told::default()
+            }],
+            booked_at: at("2030-02-20T12:00:00Z"),
+            received_at: at("2030-02-20T12:00:09Z"),
+            sold_by: Some("portal".to_owned()),
+            actor: Some("key:1 (Anna)".to_owned()),
+            ..Evidence::default()
+        };
+        for cause in Cause::ALL {
+            for evidence in [&whole, &Evidence::default()] {
+                let words = cause_in_words(cause.as_str(), evidence, &TimeZone::UTC);
+                let case = format!("{cause:?}: {words}");
+                assert!(words.starts_with(char::is_uppercase), "{case}");
+                assert!(words.ends_with('.') && !words.contains(".."), "{case}");
+                let acts = ["Ask", "Map", "Look", "let", "choose", "Choose", "work"];
+                assert!(
+                    acts.iter().any(|act| words.contains(act)),
+                    "what to do: {case}"
+                );
+                for inside in ["key:", "_", "None", "T12:"] {
+                    assert!(!words.contains(inside), "{inside:?}: {case}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn who_did_it_is_named() {
+        for (actor, name) in [
+            ("key:1 (Anna)", "Anna"),
+            ("key:7", "Somebody"),
+            ("key:7 ()", "Somebody"),
+            ("worker:release", "worker:release"),
+        ] {
+            assert_eq!(person(actor), name);
+        }
     }
 }

@@ -2,7 +2,14 @@
 -- order of booking; of a closed case, on any of them.
 select c.case_id, c.room_type_id, t.code as room_type, c.status, c.cause, c.evidence, c.owner, c.deadline, c.opened_at,
        c.closed_at, c.escalated_at, c.outcome, c.by_hand, c.proposal, c.approval, c.cost_minor, c.cost_currency,
-       c.resolution, c.version,
+       -- Whoever was moved into another type: its code, its id is nobody's outside.
+       case when c.resolution ? 'moves' then jsonb_set(c.resolution, '{moves}', (
+           select coalesce(jsonb_agg(m.one - 'room_type_id'
+                                     || jsonb_strip_nulls(jsonb_build_object('room_type', k.code)) order by m.at), '[]')
+             from jsonb_array_elements(c.resolution -> 'moves') with ordinality m(one, at)
+             left join room_type k on k.property_id = c.property_id
+                                  and k.room_type_id = (m.one ->> 'room_type_id')::bigint))
+            else c.resolution end as resolution, c.version,
        coalesce((select jsonb_agg(jsonb_build_array(n.stay_date, n.rooms, n.cured_at, n.accepted_rooms)
                                   order by n.stay_date)
                    from overbooking_case_night n

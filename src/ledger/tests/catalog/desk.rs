@@ -287,8 +287,10 @@ async fn a_stay_gets_a_room_that_nobody_else_has() {
         .await
         .expect_err("taken");
     let number = load(&hotel, first).await.reservation.number;
-    let words =
-        format!("room 101 is taken by reservation {number}; free for the whole stay: 102, 103");
+    let words = format!(
+        "room 101 is taken by reservation {number}: choose another. Free for the whole stay: 102, \
+         103"
+    );
     assert_eq!(refusal, Refusal::IllegalTransition(words));
     assert_eq!(
         assign(&hotel, after, room("101")).await,

@@ -3,6 +3,7 @@
 use keyrack_ledger::command::{Command, NightChange};
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::overbookings::case;
+use keyrack_ledger::overbookings::ground::Ground;
 use keyrack_ledger::overbookings::{self, Work, advice, escalation};
 use keyrack_model::overbooking::Ending;
 use serde_json::json;
@@ -110,7 +111,7 @@ async fn the_advice_ranks_who_moves_and_what_it_costs() {
         "rank": ["channel_priority"], "channel_priority": ["direct"],
     }))
     .await;
-    let ground = advice::Ground::of(&full.hotel.ledger, full.hotel.property).await;
+    let ground = Ground::of(&full.hotel.ledger, full.hotel.property).await;
     let ground = ground.unwrap().unwrap();
     let case = full.case().await;
     let told = advice::advise(&full.hotel.ledger, &ground, &case)

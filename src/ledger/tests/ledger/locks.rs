@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use keyrack_ledger::allotments::{self, Put};
 use keyrack_ledger::command::{Asked, By, Command, Fact, Idempotency};
 use keyrack_ledger::handle::Ledger;
+use keyrack_model::allotment::Release;
 use keyrack_model::id::ReservationId;
 use keyrack_model::reservation::RevisionKind;
 use uuid::Uuid;
 
+use crate::allotments::{agreed, agreement, proven};
 use crate::hotel::{Hotel, report};
 
 /// The same fact under a new reference, the same wish under a new key, and wishes for the same
@@ -70,4 +73,53 @@ async fn three_daemons_that_write_the_same_new_names_and_nights_never_wait_in_a_
     let made = hotel.count("select count(*) from reservation").await;
     assert_eq!(made, 40 * 5);
     hotel.assert_proven().await;
+}
+
+/// Terms of an allotment raise the version of the hotel's rules, whose row comes before all others:
+/// agreements, their repeats, and wishes for the same nights.
+#[tokio::test(flavor = "multi_thread")]
+async fn three_daemons_that_agree_and_sell_the_same_nights_never_wait_in_a_ring() {
+    let hotel = Hotel::of(1_000).await;
+    agreed(&hotel, 4, 100).await;
+    let daemons: [Ledger; 3] = [
+        hotel.ledger.clone(),
+        hotel.second_daemon().await,
+        hotel.second_daemon().await,
+    ];
+    for number in 0..40 {
+        let mut asking = Vec::new();
+        for (at, daemon) in daemons.iter().enumerate() {
+            for asked in round(&hotel, number, at) {
+                let daemon = daemon.clone();
+                asking.push(tokio::spawn(async move {
+                    daemon
+                        .ask(asked)
+                        .await
+                        .expect("no failure")
+                        .expect("rooms enough");
+                }));
+            }
+            let put = Put {
+                release: Release {
+                    period_days: i32::try_from(number % 3).expect("few"),
+                    cut_off: None,
+                },
+                ..agreement(&hotel, 4, i32::try_from(at).expect("few") + 100)
+            };
+            let (daemon, property) = (daemon.clone(), hotel.property);
+            asking.push(tokio::spawn(async move {
+                let change = allotments::put(&daemon, property, &By::default(), put).await;
+                change.expect("no failure").expect("agreed");
+            }));
+        }
+        for ended in join_all(asking).await {
+            ended.expect("no panic");
+        }
+    }
+    proven(&hotel).await;
+    for daemon in &daemons {
+        daemon.close().await;
+    }
+    let deadlocks = "select deadlocks from pg_stat_database where datname = current_database()";
+    assert_eq!(hotel.count(deadlocks).await, 0);
 }

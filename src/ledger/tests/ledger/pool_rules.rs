@@ -95,6 +95,13 @@ async fn a_new_rule_looks_at_what_is_free_already() {
     }
     put(&hotel, &[scarce(&hotel, 3, 5)]).await.expect("put");
     assert_eq!(on(&hotel).await, [1]);
+    // Whoever put it was cut off before the nights were looked at, and puts it again.
+    sqlx::query("delete from pool_switch")
+        .execute(&hotel.pool)
+        .await
+        .expect("deleted");
+    put(&hotel, &[scarce(&hotel, 3, 5)]).await.expect("put");
+    assert_eq!(on(&hotel).await, [1]);
     proven(&hotel).await;
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use keyrack_ledger::command::{Asked, By, Command};
+use keyrack_ledger::decide::overbooking::end::CaseEnd;
 use keyrack_ledger::decide::refusal::Refusal;
+use keyrack_ledger::overbookings::ground::Ground;
 use keyrack_ledger::overbookings::{self, Work, advice};
 use keyrack_model::money::{Currency, Money};
 use keyrack_model::overbooking::Ending;
@@ -153,7 +155,7 @@ async fn two_guests_change_their_types_on_a_full_house() {
     let long = long.reservation.unwrap();
     let in_suite = crate::hotel::wish_for(full.suite, 1, 1, None);
     let in_suite = crate::hotel::reservation(full.hotel.ask(in_suite).await);
-    let ground = advice::Ground::of(&full.hotel.ledger, property).await;
+    let ground = Ground::of(&full.hotel.ledger, property).await;
     let ground = ground.unwrap().unwrap();
     let case = full.case().await;
     let told = advice::advise(&full.hotel.ledger, &ground, &case)
@@ -203,13 +205,11 @@ async fn a_walk_cancels_here_and_costs_what_the_table_says() {
     assert_eq!(full.end(end.clone()).await, Err(Refusal::NeedsToldChannel));
     end.told_channel = true;
     let refused = full.end(end.clone()).await;
-    let euro = Currency::from_code("EUR").expect("a currency");
-    let euros = |minor| Money::new(minor, euro);
     assert_eq!(
         refused,
         Err(Refusal::NeedsApproval {
-            cost: euros(14_000),
-            above: euros(13_999),
+            cost: Money::new(14_000, Currency::from_code("EUR").unwrap()),
+            above: Money::new(13_999, Currency::from_code("EUR").unwrap()),
         })
     );
     let boss = By {
@@ -344,6 +344,71 @@ async fn a_case_that_cured_itself_is_told_how() {
         "whoever stays has not been walked"
     );
     full.proven().await;
+}
+
+/// Of whoever leaves the house the case is: nobody else is sent away in passing, and nobody is said
+/// to have left for it who had no room on its nights.
+#[tokio::test]
+async fn only_guests_of_the_case_leave_for_it() {
+    let full = Full::of(1).await;
+    let case = full.case().await;
+    let stranger = full.hotel.confirmed(5, 2).await;
+    let gone = full.hotel.confirmed(8, 1).await;
+    full.hotel.ask(cancel(gone.id)).await.unwrap();
+    let both = vec![to(&full.desk, None), to(&stranger, None)];
+    let refused = full.end(ending(case.id, Ending::Walk, both)).await;
+    let Err(Refusal::Invalid(wrong)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(wrong[0].0, "/moves/1/reservation");
+    let here = full.reservation(&stranger).await;
+    assert_eq!(here.status, Status::Confirmed);
+    assert!(full.case().await.is_open());
+
+    full.hotel.ask(cancel(full.desk.id)).await.unwrap();
+    assert_eq!(full.case().await.outcome.as_deref(), Some("cured"));
+    for moves in [vec![to(&gone, None)], Vec::new()] {
+        let refused = full.end(ending(case.id, Ending::Walk, moves)).await;
+        assert!(matches!(refused, Err(Refusal::Invalid(_))), "{refused:?}");
+    }
+    full.proven().await;
+}
+
+/// How a case that cured itself was resolved is said once, and within what may be spent.
+#[tokio::test(flavor = "multi_thread")]
+async fn how_a_cured_case_was_resolved_is_said_once() {
+    let full = Full::of(1).await;
+    full.policy(json!({"approval_above_minor": 3_000})).await;
+    let case = full.case().await;
+    full.hotel.ask(cancel(full.desk.id)).await.unwrap();
+    let told = |cost, word: &str| CaseEnd {
+        cost_minor: Some(cost),
+        note: Some(word.to_owned()),
+        ..ending(case.id, Ending::Walk, vec![to(&full.desk, None)])
+    };
+    let dear = full.end(told(3_001, "dear")).await;
+    assert!(
+        matches!(dear, Err(Refusal::NeedsApproval { .. })),
+        "{dear:?}"
+    );
+    let other = CaseEnd {
+        ending: Ending::RelocatedByChannel,
+        ..told(2_000, "the channel")
+    };
+    let (one, two) = tokio::join!(full.end(told(1_000, "a walk")), full.end(other));
+    let won = [&one, &two].into_iter().filter(|told| told.is_ok()).count();
+    assert_eq!(won, 1, "{one:?} {two:?}");
+    let written = full.case().await;
+    let told = |kind: &str| {
+        written
+            .events
+            .iter()
+            .filter(|event| event.0 == kind)
+            .count()
+    };
+    assert_eq!(told("outcome_told"), 1);
+    let cost = if one.is_ok() { 1_000 } else { 2_000 };
+    assert_eq!(written.cost, Some((cost, "EUR".to_owned())));
 }
 
 /// Ten who end one case at once, on two daemons.

@@ -223,3 +223,128 @@ async fn a_guest_who_changes_his_mind_on_the_way_leaves_no_room_behind() {
     assert_eq!(sisters.case().await.outcome.as_deref(), Some("cured"));
     sisters.proven().await;
 }
+
+/// What was used up for nothing: the answer of whoever asks for it later.
+const USED_UP: &str = "'{\"reservation\": null, \"did\": \"inventory_set\", \"nights\": [], \
+    \"short\": []}'::jsonb";
+
+/// A daemon was held up while another gave the transfer up: whatever it had not done yet it does no
+/// more, and what it had done is undone.
+#[tokio::test]
+async fn who_was_held_up_takes_nothing_that_another_has_given_up() {
+    for key in [
+        "'take:' || (new.moves -> 0 ->> 'taken_as')",
+        "'release:' || new.transfer_id",
+    ] {
+        let sisters = Sisters::of().await;
+        let other = format!(
+            "create function stop_here() returns trigger language plpgsql as $$ begin
+                 insert into idempotency_key (scope, key, fingerprint, receipt, created_at)
+                 values ('overbooking_transfer', {key}, {key}, {USED_UP}, ledger_now());
+                 return null;
+             end $$"
+        );
+        sqlx::query(sqlx::AssertSqlSafe(other))
+            .execute(&sisters.hotel.pool)
+            .await
+            .unwrap();
+        sisters
+            .run(
+                "create trigger another after insert on overbooking_transfer
+                 for each row execute function stop_here()",
+            )
+            .await;
+        let refused = sisters.go().await.unwrap_err();
+        assert!(matches!(refused, Refusal::IllegalTransition(_)), "{key}");
+        assert_eq!(sisters.sold().await, (2, 0, 0), "{key}");
+        assert!(sisters.case().await.is_open(), "{key}");
+        sisters.proven().await;
+    }
+}
+
+/// Somebody else wrote down that the guests have left: nothing is taken back.
+#[tokio::test]
+async fn who_comes_late_to_a_step_goes_on_from_where_the_other_is() {
+    let sisters = Sisters::of().await;
+    sisters
+        .run(
+            "create function stop_here() returns trigger language plpgsql as $$ begin
+                 update overbooking_transfer set step = 'done', ended_at = ledger_now();
+                 return null;
+             end $$",
+        )
+        .await;
+    sisters
+        .run(
+            "create trigger another after insert on idempotency_key for each row
+             when (new.key like 'release:%') execute function stop_here()",
+        )
+        .await;
+    let ended = sisters.go().await.unwrap();
+    assert_eq!(ended.outcome.as_deref(), Some("sister_property"));
+    assert_eq!(sisters.sold().await, (1, 1, 0));
+    sisters.proven().await;
+}
+
+/// Every daemon was down for so long that the keys are forgotten: the guests have left nonetheless.
+#[tokio::test]
+async fn keys_that_are_forgotten_do_not_take_a_guest_his_room() {
+    let sisters = Sisters::of().await;
+    sisters.kill_at(DEATHS[2].0).await;
+    assert!(sisters.try_to_go().await.is_err());
+    sisters.run(DEATHS[2].1).await;
+    sisters.run("delete from idempotency_key").await;
+    sisters.hotel.pass("3 days").await;
+    let resumed = transfer::resume_due(&sisters.hotel.ledger).await;
+    assert_eq!(resumed.unwrap(), 1);
+    assert_eq!(sisters.sold().await, (1, 1, 0));
+    sisters.proven().await;
+}
+
+#[tokio::test]
+async fn a_guest_who_is_named_twice_takes_no_second_room() {
+    let sisters = Sisters::of().await;
+    sisters
+        .run("update room_type set rooms = 9 where code = 'dbl'")
+        .await;
+    let end = CaseEnd {
+        told_channel: true,
+        ..ending(sisters.case().await.id, Ending::SisterProperty, Vec::new())
+    };
+    let departure = Departure {
+        reservation: sisters.guest.id,
+        version: None,
+        property: "seeblick".to_owned(),
+        room_type: "dbl".to_owned(),
+    };
+    let twice = [departure.clone(), departure];
+    let (ledger, property) = (&sisters.hotel.ledger, sisters.hotel.property);
+    let refused = transfer::end(ledger, property, by(), end, &twice).await;
+    let Err(Refusal::Invalid(wrong)) = refused.unwrap() else {
+        panic!("one guest, two rooms")
+    };
+    assert_eq!(wrong[0].0, "/moves/1/reservation");
+    assert_eq!(sisters.sold().await, (2, 0, 0));
+}
+
+/// The same ending asked for other guests is another wish, not a repeat.
+#[tokio::test]
+async fn a_repeat_is_of_the_same_guests() {
+    let sisters = Sisters::of().await;
+    sisters.go().await.unwrap();
+    let other = sisters.hotel.confirmed(9, 1).await;
+    let end = ending(sisters.case().await.id, Ending::SisterProperty, Vec::new());
+    let departure = Departure {
+        reservation: other.id,
+        version: None,
+        property: "seeblick".to_owned(),
+        room_type: "dbl".to_owned(),
+    };
+    let (ledger, property) = (&sisters.hotel.ledger, sisters.hotel.property);
+    let refused = transfer::end(ledger, property, by(), end, &[departure]).await;
+    assert!(matches!(
+        refused.unwrap(),
+        Err(Refusal::IllegalTransition(_))
+    ));
+    assert_eq!(sisters.sold().await, (1, 1, 0));
+}

@@ -2,7 +2,9 @@
 
 use futures_util::future::join_all;
 use keyrack_ledger::command::By;
-use keyrack_ledger::waitlist::{self, NewWish, Waiting};
+use keyrack_ledger::turn_aways;
+use keyrack_ledger::waitlist;
+use keyrack_ledger::wish::{NewWish, Waiting};
 use keyrack_model::id::{ReservationId, RoomTypeId};
 use keyrack_model::reservation::{Guest, Source, Status};
 use uuid::Uuid;
@@ -115,6 +117,49 @@ async fn what_comes_free_is_offered_in_order_and_the_next_when_nobody_answers() 
         ["waiting", "accepted"]
     );
     hotel.assert_proven().await;
+}
+
+/// Nothing was offered: the wish keeps its three offers, and no demand was turned away.
+#[tokio::test]
+async fn a_hold_that_was_not_to_be_had_is_no_offer_and_no_demand_turned_away() {
+    let hotel = Hotel::with_nights(1).await;
+    let wish = hotel.waits(0, 1, &[hotel.double]).await;
+    hotel.set("bookable_from", "'2031-01-01'").await;
+    for _ in 0..4 {
+        assert_eq!(hotel.looked().await, 0, "not yet open");
+        hotel.pass("20 minutes").await;
+    }
+    let waiting = hotel.wish_of(wish.id).await;
+    assert_eq!((waiting.status.as_str(), waiting.offers), ("waiting", 0));
+    let counted = turn_aways::add(&hotel.ledger).await.expect("no failure");
+    assert_eq!(counted, 0, "nobody asked");
+    hotel.set("bookable_from", "null").await;
+    for offer in 1..=3 {
+        assert_eq!(hotel.looked().await, 1, "offer {offer}");
+        assert_eq!(hotel.wish_of(wish.id).await.offers, offer);
+        hotel.pass("2 hours").await;
+        assert_eq!(hotel.looked().await, 0);
+    }
+    assert_eq!(hotel.statuses(&[&wish]).await, ["ended"]);
+    hotel.assert_proven().await;
+}
+
+#[tokio::test]
+async fn many_wishes_that_cannot_be_met_hide_nobody_behind_them() {
+    let hotel = Hotel::with_nights(1).await;
+    hotel.waits(0, 1, &[hotel.double]).await;
+    sqlx::query(
+        "insert into waitlist (property_id, wish_id, arrival, departure, room_types, quantity,
+                               source, guest)
+         select property_id, gen_random_uuid(), arrival, departure, room_types, 9, source, guest
+           from waitlist cross join generate_series(1, 1001)",
+    )
+    .execute(&hotel.pool)
+    .await
+    .expect("wishes");
+    let last = hotel.waits(5, 1, &[hotel.double]).await;
+    assert_eq!(hotel.looked().await, 2, "the first and the last");
+    assert_eq!(hotel.statuses(&[&last]).await, ["offered"]);
 }
 
 #[tokio::test]
@@ -274,9 +319,9 @@ async fn what_a_rule_forbids_is_not_offered_and_not_asked_for_again_at_once() {
     let wish = hotel.waits(0, 1, &[hotel.double]).await;
     assert_eq!(hotel.looked().await, 0);
     let waiting = hotel.wish_of(wish.id).await;
-    assert_eq!((waiting.status.as_str(), waiting.offers), ("waiting", 1));
+    assert_eq!((waiting.status.as_str(), waiting.offers), ("waiting", 0));
     hotel.looked().await;
-    assert_eq!(hotel.wish_of(wish.id).await.offers, 1);
+    assert_eq!(hotel.wish_of(wish.id).await, waiting, "not asked for again");
     hotel.set("bookable_from", "null").await;
     hotel.pass("11 minutes").await;
     assert_eq!(hotel.looked().await, 1);

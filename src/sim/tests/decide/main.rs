@@ -3,6 +3,9 @@
 
 mod notices;
 mod paper;
+mod paper_pools;
+mod paper_rules;
+mod pools;
 mod run;
 
 use std::collections::BTreeMap;
@@ -73,6 +76,9 @@ const THREADS: usize = 2;
 
 /// What must have happened, else the million proves little.
 const SEEN: &[&str] = &[
+    "agree: allotment_set",
+    "agree: needs_force",
+    "agree: version_mismatch",
     "cancel: cancelled",
     "cancel: illegal_transition",
     "confirm: already_confirmed",
@@ -97,6 +103,8 @@ const SEEN: &[&str] = &[
     "record: older",
     "record: repeated",
     "record: tombstone",
+    "release_allotment: allotment_released",
+    "request: allotment_exhausted",
     "request: confirmed",
     "request: held",
     "request: invalid",

@@ -10,6 +10,7 @@ use keyrack_model::reservation::{RevisionKind, Source, Status};
 use keyrack_model::stay::StayDate;
 use keyrack_sim::auditor::compare::State;
 use keyrack_sim::auditor::expected::Expected;
+use keyrack_sim::pool_shape::PoolShape;
 use keyrack_sim::shape::{AccountShape, PropertyShape, Shape, TypeShape};
 use keyrack_sim::step::{Hold, Read, Record, Request, Room, Scripted, Step, Told};
 
@@ -41,6 +42,7 @@ fn shape() -> Arc<Shape> {
             tells_order: true,
             fallback: None,
         }],
+        pools: PoolShape::default(),
         ..shape.properties[0].clone()
     }];
     Arc::new(shape)
@@ -66,6 +68,7 @@ fn script() -> Vec<Scripted> {
                 from: 1,
                 nights: 1,
                 quantity: 1,
+                allotment: None,
             }],
             payment: None,
             channel: None,

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use jiff::civil::time;
-use jiff::tz::TimeZone;
 use keyrack_ledger::command::{Answer, Asked, By, Command};
 use keyrack_ledger::decide;
 use keyrack_ledger::decide::blocks::SeenRoom;
@@ -14,22 +12,25 @@ use keyrack_ledger::decide::draft::{
     Draft, Night, NightKey, Reference, ReservationKey, Seen, SeenRooms,
 };
 use keyrack_ledger::decide::entry::Move;
-use keyrack_ledger::decide::overbooking::policy::OverbookingPolicy;
-use keyrack_ledger::decide::rules::{Policies, Rules, TypeRules};
+use keyrack_ledger::decide::pool_rule::PoolRule;
+use keyrack_ledger::decide::rules::Rules;
 use keyrack_ledger::decide::state::Reservation;
 use keyrack_model::id::{AccountId, PropertyId, RoomId, RoomTypeId};
 use keyrack_model::inventory::{NightBalance, Pool};
-use keyrack_model::money::Currency;
 use keyrack_model::reservation::Status;
-use keyrack_model::stay::plus_days;
+use keyrack_model::stay::{StayDate, plus_days};
 use keyrack_sim::auditor::compare::State;
 use keyrack_sim::ids::{Ids, PropertyIds};
 use keyrack_sim::shape::{PropertyShape, Shape};
+
+use crate::paper_pools::PaperPools;
+use crate::paper_rules::rules;
 
 /// A ledger on paper.
 #[derive(Default)]
 pub struct Paper {
     rules: HashMap<PropertyId, Arc<Rules>>,
+    pools: PaperPools,
     pub nights: BTreeMap<PropertyId, BTreeMap<NightKey, Night>>,
     pub reservations: BTreeMap<ReservationKey, Reservation>,
     references: BTreeMap<(AccountId, String), Reference>,
@@ -41,65 +42,6 @@ pub struct Paper {
     /// The running sum of all entries.
     proven: BTreeMap<NightKey, NightBalance>,
     number: i64,
-}
-
-/// Ids of a shape that nobody else knows.
-pub fn ids(shape: &Arc<Shape>) -> Ids {
-    let properties = (1..)
-        .zip(&shape.properties)
-        .map(|(at, property)| PropertyIds {
-            property: PropertyId(at),
-            types: (1..)
-                .zip(&property.types)
-                .map(|(id, _)| RoomTypeId(at * 100 + id))
-                .collect(),
-            accounts: (1..)
-                .zip(&property.accounts)
-                .map(|(id, _)| AccountId(at * 1_000 + id))
-                .collect(),
-        });
-    let properties = properties.collect();
-    Ids::new(Arc::clone(shape), properties)
-}
-
-fn rules(shape: &PropertyShape, ids: &PropertyIds) -> Rules {
-    let types = shape.types.iter().zip(&ids.types).map(|(t, id)| {
-        let parts = t.components.iter().map(|(part, n)| (ids.types[*part], *n));
-        let rules = TypeRules {
-            code: t.code.clone(),
-            rooms: t.rooms,
-            hold_seconds: t.hold_seconds,
-            components: parts.collect(),
-        };
-        (*id, rules)
-    });
-    let by_source = shape.web_hold_seconds.map(|s| ("web".to_owned(), s));
-    Rules {
-        property: ids.property,
-        version: 1,
-        zone: TimeZone::get(&shape.zone).expect("a zone"),
-        day_roll_over: time(4, 0, 0, 0),
-        currency: Currency::from_code("EUR").expect("a currency"),
-        horizon_days: shape.horizon_days,
-        hold_seconds: shape.hold_seconds,
-        confirm_grace_seconds: shape.confirm_grace_seconds,
-        extensions_max: shape.extensions_max,
-        late_confirm_retakes: shape.late_confirm_retakes,
-        bookable_from: shape
-            .bookable_from
-            .map(|offset| plus_days(shape.first_night, offset)),
-        policies: Policies {
-            no_show_keeps: shape.no_show_keeps.clone(),
-            hold_seconds_by_source: by_source.into_iter().collect(),
-            meant_overbooking_case_days: shape.meant_overbooking_case_days,
-            overbooking: OverbookingPolicy::default(),
-            guest_arrivals_max: None,
-        },
-        types: types.collect(),
-        plans: HashMap::new(),
-        has_rates: false,
-        pools: Default::default(),
-    }
 }
 
 impl Paper {
@@ -178,6 +120,7 @@ impl Paper {
                 seen.rules.insert(property, Arc::clone(rules));
                 let mut nights = self.nights.get(&property).cloned().unwrap_or_default();
                 seen.nights.append(&mut nights);
+                self.pools.see(property, &mut seen);
             }
             let number = i64::try_from(seen.numbers.len()).expect("few");
             seen.numbers.push_back(self.number + number);
@@ -310,6 +253,7 @@ impl Paper {
                 *self.refunds.entry((entry.property, id)).or_insert(0) += 1;
             }
         }
+        self.pools.apply(&changes.allotments, &mut self.rules)?;
         self.cases
             .extend(changes.overbooked.iter().map(|(key, _)| *key));
         for key in &changes.cured {
@@ -354,7 +298,7 @@ impl Paper {
         let mut found = Vec::new();
         for (key, night) in self.nights.values().flatten() {
             let counts = |b: &NightBalance| {
-                let taken = (b.held, b.sold);
+                let taken = (b.held, b.sold, b.allotted);
                 (b.physical, b.out_of_order, b.overbooking_limit, taken)
             };
             let proven = self.proven.get(key).copied().unwrap_or_default();
@@ -363,6 +307,19 @@ impl Paper {
             }
         }
         found
+    }
+
+    /// Rules of scarcity that hold, by their place.
+    pub fn switches(&self, property: PropertyId) -> BTreeSet<(i32, (RoomTypeId, StayDate))> {
+        self.pools
+            .places(property, &self.rules[&property].pools.rules)
+    }
+
+    /// The pool rules are replaced; those that stay keep their ids.
+    pub fn put_pool_rules(&mut self, property: PropertyId, rules: &[PoolRule]) {
+        let known = self.rules.get_mut(&property).expect("it is there");
+        self.pools
+            .put(property, &mut Arc::make_mut(known).pools.rules, rules);
     }
 
     /// All that is held of a property.
@@ -376,6 +333,9 @@ impl Paper {
         let references = references.filter(|(key, _)| self.of_property[&key.0] == property);
         let refunds = self.refunds.iter().filter(|(key, _)| key.0 == property);
         State {
+            allotments: self.pools.nights(property),
+            switches: self.switches(property),
+            files: BTreeMap::new(),
             nights: nights.map(|(key, n)| ((key.1, key.2), n.balance)).collect(),
             reservations: reservations.map(|(key, r)| (key.1, r.clone())).collect(),
             references: references

@@ -4,15 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use keyrack_ledger::command::{Answer, Asked};
+use keyrack_ledger::command::{Answer, Asked, Command};
+use keyrack_ledger::decide::pool_rule::PoolRule;
+use keyrack_model::stay::{Stay, StayDate, plus_days};
 use keyrack_sim::auditor::books::Books;
+use keyrack_sim::auditor::expected::Expected;
 use keyrack_sim::generate::Generator;
 use keyrack_sim::generate::known::Known;
 use keyrack_sim::ids::Ids;
 use keyrack_sim::shape::Shape;
-use keyrack_sim::step::{Scripted, Step};
+use keyrack_sim::step::{Scripted, Step, Switches};
 
-use crate::paper::{self, Paper};
+use crate::paper::Paper;
+use crate::paper_rules;
 
 /// A script that was run.
 pub struct Run {
@@ -35,7 +39,7 @@ pub struct Sides {
 
 impl Sides {
     pub fn open(shape: &Arc<Shape>) -> Self {
-        let ids = paper::ids(shape);
+        let ids = paper_rules::ids(shape);
         Self {
             paper: Paper::open(shape, &ids),
             books: Books::open(shape, &ids),
@@ -67,7 +71,85 @@ impl Sides {
                 self.ids.learn(*number, reservation);
             }
         }
+        self.learn_allotments();
+        self.look_at_switches()?;
         Ok(asked.into_iter().zip(answers).collect())
+    }
+
+    fn learn_allotments(&mut self) {
+        for house in self.ids.properties().cloned().collect::<Vec<_>>() {
+            let known = self.books.house(house.property);
+            for (id, one) in known.into_iter().flat_map(|house| &house.allotments) {
+                self.ids.learn_allotment(*id, one.version);
+            }
+        }
+    }
+
+    /// What is a switch's state by the books and by the ledger; what may be either is known then.
+    fn look_at_switches(&mut self) -> Result<(), String> {
+        let mut found = Vec::new();
+        for house in self.ids.properties() {
+            let switches = self.paper.switches(house.property);
+            if let Some(known) = self.books.house(house.property) {
+                known.compare_switches(&switches, self.now, &mut found);
+            }
+            self.books.adopt_switches(house.property, &switches);
+        }
+        if found.is_empty() {
+            Ok(())
+        } else {
+            Err(found.join("\n"))
+        }
+    }
+
+    /// A worker looks at all allotments.
+    fn release_due(&mut self) -> Result<(), String> {
+        let mut released = 0;
+        for house in self.ids.properties() {
+            for allotment in &house.allotments {
+                let command = Command::ReleaseAllotment {
+                    allotment: *allotment,
+                    nights: all_nights(),
+                };
+                let asked = Asked::new(house.property, Arc::default(), command);
+                let answers = self.paper.ask(&[asked], self.now)?;
+                let mut did = answers.into_iter().flatten().map(|receipt| receipt.did);
+                released += u32::from(
+                    did.next_back()
+                        .is_some_and(|did| did == "allotment_released"),
+                );
+            }
+        }
+        let owed = self.books.release_due(self.now);
+        if released == owed {
+            Ok(())
+        } else {
+            Err(format!(
+                "{released} allotments were released, {owed} were due"
+            ))
+        }
+    }
+
+    pub fn put_pool_rules(&mut self, at: usize, rules: &[Switches]) -> Result<(), String> {
+        let rules = rules.iter().map(|rule| rule.rule(at, &self.ids));
+        let rules: Vec<PoolRule> = rules.collect();
+        let house = self.ids.property(at).clone();
+        let expected = self.books.put_pool_rules(house.property, &rules, self.now);
+        if matches!(expected, Expected::No(_)) {
+            return Ok(());
+        }
+        self.paper.put_pool_rules(house.property, &rules);
+        let known = self.books.house(house.property);
+        let known = known.expect("it is there");
+        let today = known.rules.today(self.now);
+        let end = plus_days(today, known.rules.horizon_days);
+        for room_type in house.types {
+            let nights = Stay::new(today, end).expect("some nights");
+            let command = Command::Review { room_type, nights };
+            let asked = Asked::new(house.property, Arc::default(), command);
+            self.paper.ask(&[asked], self.now)?;
+        }
+        self.look_at_switches()
     }
 
     /// Compares all that is held with the books.
@@ -158,6 +240,13 @@ impl Run {
             };
             *self.census.entry(format!("{kind}: {word}")).or_insert(0) += 1;
         }
+        for step in batch {
+            match &step.step {
+                Step::ReleaseDue => sides.release_due()?,
+                Step::PoolRules { property, rules } => sides.put_pool_rules(*property, rules)?,
+                _ => {}
+            }
+        }
         let waits = batch.iter().filter_map(|step| match step.step {
             Step::Wait { minutes } => Some(i64::from(minutes)),
             _ => None,
@@ -168,14 +257,24 @@ impl Run {
     }
 }
 
+/// Every night that any script plays on.
+fn all_nights() -> Stay {
+    let (from, until) = (
+        StayDate::constant(2030, 4, 1),
+        StayDate::constant(2030, 9, 1),
+    );
+    Stay::new(from, until).expect("the end is after the beginning")
+}
+
 /// A batch ends where time passes, and else as chance has it; so that a step is in company as long
 /// as its neighbours stand, the number decides.
 fn ends_batch(step: &Scripted) -> bool {
-    matches!(step.step, Step::Wait { .. }) || step.number.wrapping_mul(2_654_435_761) >> 7 & 1 == 0
+    matches!(step.step, Step::Wait { .. })
+        || step.step.is_alone()
+        || step.number.wrapping_mul(2_654_435_761) >> 7 & 1 == 0
 }
 
 fn kind(asked: &Asked) -> &'static str {
-    use keyrack_ledger::command::Command;
     match &asked.command {
         Command::Request(_) => "request",
         Command::Record(_) => "record",

@@ -1,0 +1,41 @@
+//! What lies in the row of a transfer.
+
+use keyrack_model::id::{PropertyId, ReservationId, RoomTypeId};
+use serde::{Deserialize, Serialize};
+
+use crate::decide::overbooking::end::CaseMove;
+
+/// A guest on his way, with where he goes by id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Leg {
+    pub reservation: ReservationId,
+    /// The version that was read: whoever has changed it since keeps it.
+    pub version: i64,
+    pub property: PropertyId,
+    pub code: String,
+    pub room_type: RoomTypeId,
+    /// The reservation that it will be there.
+    pub taken_as: ReservationId,
+}
+
+/// What was said of the whole, as it lies in the row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Terms {
+    pub cost_minor: Option<i64>,
+    pub note: Option<String>,
+    pub told_channel: bool,
+    pub may_approve: bool,
+}
+
+impl Leg {
+    /// His move out of the house.
+    pub fn release(&self) -> CaseMove {
+        CaseMove {
+            reservation: self.reservation,
+            version: Some(self.version),
+            room_stay: None,
+            to: None,
+            elsewhere: Some(self.code.clone()),
+        }
+    }
+}
