@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use keyrack_model::id::{AccountId, PropertyId, RoomStayId};
-use keyrack_model::inventory::NightBalance;
+use keyrack_model::inventory::{NightBalance, Pool};
 use keyrack_model::stay::days_between;
 use uuid::Uuid;
 
@@ -55,6 +55,8 @@ pub struct Changes {
     pub cured: Vec<NightKey>,
     /// Nights for which a person opens one.
     pub by_hand: BTreeMap<NightKey, Asking>,
+    /// Who looked at such nights again, where nothing moved on them.
+    pub reviewed: BTreeMap<NightKey, Asking>,
     /// Cases that a command ends.
     pub ended: Vec<Ended>,
     /// The last command of the batch and who asked it.
@@ -120,13 +122,23 @@ impl Changes {
 
     /// The line that moved rooms on a night last.
     pub fn line_on(&self, key: NightKey) -> Option<&Entry> {
-        let on_it = |m: &Move| m.room_type == key.1 && m.nights.contains(key.2);
+        self.last_on(key, |_| true)
+    }
+
+    /// The line that took rooms of a night last, whoever gave some back behind it.
+    pub fn taker_on(&self, key: NightKey) -> Option<&Entry> {
+        let takes = |m: &Move| matches!(m.to, Pool::Sold | Pool::OutOfOrder | Pool::Outside);
+        self.last_on(key, takes).or_else(|| self.line_on(key))
+    }
+
+    fn last_on(&self, key: NightKey, is_meant: impl Fn(&Move) -> bool) -> Option<&Entry> {
+        let on_it = |m: &Move| m.room_type == key.1 && m.nights.contains(key.2) && is_meant(m);
         let mut lines = self
             .entries
             .iter()
             .rev()
             .filter(|entry| entry.property == key.0);
-        lines.find(|entry| entry.moved.as_ref().is_some_and(on_it))
+        lines.find(|entry| entry.moved.as_ref().is_some_and(&on_it))
     }
 
     /// Whether a night needs a case now, or no longer does. Says whether that is written: then it

@@ -15,7 +15,7 @@ use super::blocks::{BlockChange, SeenRoom};
 use super::entry::{Entry, Move};
 use super::guest_limit::{Limited, Limits};
 use super::layer::RateTable;
-use super::overbooking::sheet::{CaseSheet, SeenCases};
+use super::overbooking::sheet::{Asking, CaseSheet, SeenCases};
 use super::pool_rule::Switches;
 use super::revise::TypeNight;
 use super::rules::Rules;
@@ -116,7 +116,7 @@ pub struct Draft {
     pub(super) blocks: BTreeMap<(PropertyId, RoomId), BlockChange>,
     pub(super) allotting: Allotting,
     pub(super) limits: Limits,
-    pub(super) reviewed: BTreeSet<NightKey>,
+    pub(super) reviewed: BTreeMap<NightKey, Asking>,
     pub(super) cases: CaseSheet,
     missing: BTreeSet<NightKey>,
     starved: BTreeSet<PropertyId>,
@@ -139,7 +139,7 @@ impl Draft {
             kept: Vec::new(),
             blocks: BTreeMap::new(),
             allotting: Allotting::default(),
-            reviewed: BTreeSet::new(),
+            reviewed: BTreeMap::new(),
             cases: CaseSheet::default(),
             missing: BTreeSet::new(),
             starved: BTreeSet::new(),
@@ -300,7 +300,7 @@ impl Draft {
 
     /// Looks at nights again without changing them: whether they need a case.
     pub fn review(&mut self, key: NightKey) {
-        self.reviewed.insert(key);
+        self.reviewed.insert(key, self.asking());
     }
 
     /// Writes lines of the present command: the first under `kind`, further ones as `moved`.

@@ -69,14 +69,17 @@ impl Draft {
                 changes.has_nights_as_before = true;
             }
         }
-        for key in self
+        for (key, by) in self
             .reviewed
             .iter()
-            .filter(|key| !self.nights_before.contains_key(key))
+            .filter(|(key, _)| !self.nights_before.contains_key(key))
         {
             if let Some(night) = self.seen.nights.get(key) {
                 let rules = &self.seen.rules[&key.0];
                 let judged = changes.judge(*key, &night.balance, &night.balance, rules);
+                if judged {
+                    changes.reviewed.insert(*key, by.clone());
+                }
                 let turns = self.turn(*key, night.balance.free(), &mut changes.allotments);
                 if judged || turns {
                     changes.nights.push((*key, night.version, night.balance));

@@ -20,6 +20,7 @@ use super::row::{ReferenceRow, RoomStayRow};
 use crate::decide::blocks::BlockChange;
 use crate::decide::changes::{Changed, Changes};
 use crate::decide::draft::NightKey;
+use crate::decide::entry::Entry;
 use crate::decide::overbooking::sheet::Ended;
 use crate::decide::state::Reservation;
 
@@ -181,9 +182,11 @@ fn rarer(changes: &Changes) -> Result<Option<Value>, sqlx::Error> {
         "guests": changes.guests.iter().filter(|one| !is_of_new(changes, one))
             .map(guest).collect::<Vec<_>>(),
         "overbooked": changes.overbooked.iter()
-            .map(|(key, rooms)| on_night(changes, *key, *rooms)).collect::<Vec<_>>(),
+            .map(|(key, rooms)| on_night(changes, changes.taker_on(*key), *key, *rooms))
+            .collect::<Vec<_>>(),
         "cured": changes.cured.iter()
-            .map(|key| on_night(changes, *key, changes.beyond(*key))).collect::<Vec<_>>(),
+            .map(|key| on_night(changes, changes.line_on(*key), *key, changes.beyond(*key)))
+            .collect::<Vec<_>>(),
         "ended": changes.ended.iter().map(ended).collect::<Vec<_>>(),
     });
     if !changes.allotments.is_empty() {
@@ -243,13 +246,15 @@ fn guest((key, change): &Guests) -> Value {
 }
 
 /// A night that an overbooking case is about, with the command that made it so.
-fn on_night(changes: &Changes, key: NightKey, rooms: i32) -> Value {
-    let line = changes.line_on(key);
+fn on_night(changes: &Changes, line: Option<&Entry>, key: NightKey, rooms: i32) -> Value {
     let by_hand = changes.by_hand.get(&key);
+    let asked = by_hand.or_else(|| changes.reviewed.get(&key));
     let (command_id, by) = match (by_hand, line) {
-        (Some(by), _) => (by.0, &by.1),
         (None, Some(line)) => (line.command_id, &line.by),
-        (None, None) => (changes.last.0, &changes.last.1),
+        _ => {
+            let asked = asked.unwrap_or(&changes.last);
+            (asked.0, &asked.1)
+        }
     };
     let reservation: Option<Uuid> = line.and_then(|l| l.reservation).map(|(id, _)| id.0);
     json!({

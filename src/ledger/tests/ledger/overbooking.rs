@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use futures_util::future::{join, join3};
 use keyrack_ledger::command::{Asked, By, Command, Idempotency, NightChange};
 use keyrack_ledger::reservations;
+use keyrack_model::reservation::RevisionKind;
+use uuid::Uuid;
 
-use crate::hotel::{Hotel, cancel, stay};
+use crate::hotel::{Hotel, cancel, report, stay};
 
 /// One room, and two guests where one may be too many, a week ahead.
 async fn one_may_be_too_many(hotel: &Hotel) {
@@ -87,5 +90,49 @@ async fn a_review_opens_no_case_for_a_night_that_was_cured_after_it_looked() {
     asking.await.unwrap().unwrap().unwrap();
     assert_eq!(hotel.count(OPEN).await, 0);
     assert_eq!(hotel.night(0).await.sold, 1);
+    hotel.assert_proven().await;
+}
+
+/// Open cases in order: first night, how many, and whose booking is to blame.
+async fn blamed(hotel: &Hotel) -> Vec<(String, i64, Uuid)> {
+    sqlx::query_as(
+        "select min(n.stay_date)::text, count(*), (c.evidence ->> 'reservation_id')::uuid
+         from overbooking_case c join overbooking_case_night n using (property_id, case_id)
+         where c.status = 'open' group by c.case_id, c.evidence order by 1",
+    )
+    .fetch_all(&hotel.pool)
+    .await
+    .unwrap()
+}
+
+/// One answer of a channel tells of both, and one batch writes them.
+#[tokio::test]
+async fn two_bookings_that_arrive_together_have_a_case_each() {
+    let hotel = Hotel::of(1).await;
+    hotel.confirmed(0, 10).await;
+    let new = |reference, from, nights| report(reference, RevisionKind::New, from, nights);
+    let (later, first) = join(hotel.record(new("R1", 4, 2)), hotel.record(new("R2", 0, 1))).await;
+    let id = |receipt: &keyrack_ledger::command::Receipt| receipt.reservation.as_ref().unwrap().id;
+    let cases = blamed(&hotel).await;
+    let meant = [
+        (stay(0, 1).arrival().to_string(), 1, id(&first).0),
+        (stay(4, 2).arrival().to_string(), 2, id(&later).0),
+    ];
+    assert_eq!(cases, meant);
+    hotel.assert_proven().await;
+}
+
+/// Whoever gives a room back in the same breath is not why the night is over.
+#[tokio::test]
+async fn of_a_night_that_some_book_and_one_leaves_a_booking_is_to_blame() {
+    let hotel = Hotel::of(1).await;
+    let leaves = hotel.record(report("R1", RevisionKind::New, 0, 1)).await;
+    let new = |reference| hotel.record(report(reference, RevisionKind::New, 0, 1));
+    let gone = hotel.record(report("R1", RevisionKind::Cancelled, 0, 1));
+    let (_, last, _) = join3(new("R2"), new("R3"), gone).await;
+    let cases = blamed(&hotel).await;
+    assert_eq!(cases.len(), 1);
+    assert_eq!(cases[0].2, last.reservation.unwrap().id.0);
+    assert_ne!(cases[0].2, leaves.reservation.unwrap().id.0);
     hotel.assert_proven().await;
 }
