@@ -55,6 +55,13 @@ pub struct By {
     pub request_id: Option<String>,
 }
 
+impl By {
+    /// Who asks where a channel's account tells of something, by its code.
+    pub fn actor_of_account(code: &str) -> String {
+        format!("account:{code}")
+    }
+}
+
 /// How a repeat is known. Success is kept for the key, in the command's transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idempotency {

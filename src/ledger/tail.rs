@@ -45,6 +45,8 @@ pub struct TailEntry {
     pub room_type: Option<RoomTypeId>,
     /// The nights.
     pub nights: Option<StayRange>,
+    /// Who asked for it.
+    pub actor: String,
     /// Why.
     pub reason: Option<String>,
     /// When.

@@ -20,6 +20,8 @@ use crate::store::push_state::Bell;
 pub(crate) struct Listed {
     /// Whose, and where its turn is asked for.
     pub(crate) bell: Bell,
+    /// What the ledger calls it where it told of something.
+    pub(crate) actor: String,
     /// Nights that it is told of; `None` where it is told nothing (in setup).
     pub(crate) nights: Option<StayRange>,
     /// The plans of each mapped type; `None` is the room itself.
@@ -40,7 +42,8 @@ pub(crate) struct House {
 /// Why a cell is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reason {
-    /// A guest cancelled: it is told also where nothing changed.
+    /// A guest cancelled, or the channel sold the room itself: it is told also where nothing
+    /// changed.
     pub(crate) is_cancellation: bool,
     /// The oldest change of what is sold; `None` where the account itself changed, whereupon it is
     /// told everything, or the calendar moved on.
@@ -77,7 +80,7 @@ pub(crate) fn derive(
             (houses.get(&entry.property), entry.room_type, entry.nights)
         {
             let cells = Cells::Rooms(room_type);
-            derived.mark(house, None, cells, nights, reason);
+            derived.mark(house, Meant::All(&entry.actor), cells, nights, reason);
         }
         derived.events.extend(events::of(entry));
         derived.evidence.extend(evidence(entry));
@@ -90,7 +93,8 @@ pub(crate) fn derive(
                 changed_at: is_change.then_some(change.at),
             };
             let cells = change.room_type.map_or(Cells::All, Cells::Of);
-            derived.mark(house, change.account, cells, change.nights, reason);
+            let meant = change.account.map_or(Meant::All(""), Meant::Only);
+            derived.mark(house, meant, cells, change.nights, reason);
         }
     }
     derived
@@ -108,13 +112,22 @@ enum Cells {
     Rooms(RoomTypeId),
 }
 
+/// Which accounts a change concerns.
+#[derive(Clone, Copy)]
+enum Meant<'a> {
+    Only(AccountId),
+    /// All, by the word of somebody. An account whose own word it is has moved its own number by
+    /// itself, which may be none of what it is told: what it sold came from its allotment while it
+    /// shows what everybody sells, or its number is capped. So it is told again.
+    All(&'a str),
+}
+
 impl Derived {
-    /// Marks told cells on some nights, at one account (or at all). What turns out unchanged is
-    /// settled unsent.
+    /// Marks told cells on some nights. What turns out unchanged is settled unsent.
     fn mark(
         &mut self,
         house: &House,
-        only: Option<AccountId>,
+        meant: Meant<'_>,
         cells: Cells,
         nights: StayRange,
         reason: Reason,
@@ -128,7 +141,14 @@ impl Derived {
         let alone: Vec<RoomTypeId> = room_type.into_iter().collect();
         let touched = room_type.map(|id| house.touched.get(&id).unwrap_or(&alone));
         for listed in &house.accounts {
-            let is_meant = only.is_none_or(|only| only == listed.bell.account);
+            let (is_meant, moved_itself) = match meant {
+                Meant::Only(only) => (only == listed.bell.account, false),
+                Meant::All(actor) => (true, listed.actor == actor),
+            };
+            let reason = Reason {
+                is_cancellation: reason.is_cancellation || moved_itself,
+                ..reason
+            };
             let told = listed.nights.and_then(|told| told.intersection(nights));
             let Some(told) = told.filter(|_| is_meant) else {
                 continue;
@@ -243,6 +263,7 @@ mod tests {
                 property: PropertyId(1),
                 connection: ConnectionId(9),
             },
+            actor: format!("account:{account}"),
             nights: Some(nights(1, 20)),
             cells: cells.collect(),
         }
@@ -267,6 +288,7 @@ mod tests {
             is_first_line: kind != "moved",
             room_type: Some(RoomTypeId(room_type)),
             nights: Some(nights),
+            actor: "key:1".into(),
             reason: None,
             at: Timestamp::UNIX_EPOCH,
         }
@@ -290,6 +312,28 @@ mod tests {
         let derived = derive(&[entry("confirmed", 1, nights(3, 4))], &[], &houses);
         assert_eq!(lines(&derived), ["4: 1/0 2030-05-03", "5: 3/0 2030-05-03"]);
         assert_eq!(derived.bells.len(), 2);
+    }
+
+    #[test]
+    fn a_channel_that_sold_by_itself_is_told_again_and_nobody_else() {
+        let houses = houses(vec![listed(4, &[(2, &[8])]), listed(5, &[(2, &[])])]);
+        let mut sold = entry("confirmed", 2, nights(3, 4));
+        sold.actor = "account:4".into();
+        let further = TailEntry {
+            kind: "moved".into(),
+            nights: Some(nights(6, 7)),
+            is_first_line: false,
+            ..sold.clone()
+        };
+        assert_eq!(
+            lines(&derive(&[sold, further], &[], &houses)),
+            [
+                "4: 2/0 2030-05-03 again",
+                "4: 2/0 2030-05-06 again",
+                "5: 2/0 2030-05-03",
+                "5: 2/0 2030-05-06",
+            ]
+        );
     }
 
     #[test]

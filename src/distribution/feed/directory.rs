@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use keyrack_ledger::catalog::{self, AccountRow};
+use keyrack_ledger::command::By;
 use keyrack_ledger::tail::{self, RateTailEntry, TailEntry};
 use keyrack_model::channel::AccountState;
 use keyrack_model::id::PropertyId;
@@ -144,6 +145,7 @@ async fn listed(
             property: account.property,
             connection: account.connection,
         },
+        actor: By::actor_of_account(&account.code),
         nights: adapter.filter(|_| is_told).and_then(|adapter| {
             let farthest = plus_days(day, adapter.capabilities().horizon_nights_max);
             StayRange::new(day, end.min(farthest))

@@ -135,7 +135,7 @@ pub(crate) fn body(event: &Event, property_code: &str, known: Option<&Known>) ->
                 "version": version.or_else(|| known.map(|known| known.version)),
             });
         }
-        Subject::Case(id) => body["overbooking_case"] = json!({ "id": id.0.to_string() }),
+        Subject::Case(id) => body["overbooking_case"] = json!({ "id": id.0 }),
         Subject::Account(_, code) => body["account"] = json!({ "code": code }),
     }
     if let Some((payment, why)) = &event.refund {
@@ -197,6 +197,7 @@ mod tests {
             is_first_line: true,
             room_type: None,
             nights: None,
+            actor: "key:1".into(),
             reason: None,
             at: Timestamp::UNIX_EPOCH,
         }
@@ -234,6 +235,15 @@ mod tests {
             assert_eq!(of(&told).map(|event| event.name), Some(name));
         }
         assert_eq!(of(&entry("overbooking_opened")), None, "without a case");
+    }
+
+    #[test]
+    fn a_case_is_named_by_the_number_that_the_api_knows_it_by() {
+        let mut opened = entry("overbooking_opened");
+        opened.reason = Some("17".into());
+        let told = body(&of(&opened).expect("an event"), "seehof", None);
+        let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+        assert_eq!(told["overbooking_case"], json!({"id": 17}));
     }
 
     #[test]

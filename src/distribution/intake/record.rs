@@ -99,7 +99,7 @@ async fn record_in_order(ledger: &Ledger, span: Uuid, group: Vec<Work>) -> Vec<O
     let mut outcomes = Vec::new();
     for work in group {
         let by = By {
-            actor: format!("account:{}", work.account.code),
+            actor: By::actor_of_account(&work.account.code),
             request_id: Some(span.to_string()),
         };
         let reference = work.revision.report.reference.clone();

@@ -24,6 +24,7 @@ struct EntryRow {
     room_type_id: Option<i64>,
     night_from: Option<Date>,
     night_until: Option<Date>,
+    actor: String,
     reason: Option<String>,
     at: Timestamp,
 }
@@ -36,7 +37,7 @@ pub(crate) async fn entries(
 ) -> Result<Vec<TailEntry>, LedgerError> {
     let rows: Vec<EntryRow> = sqlx::query_as(
         "select tx::text, seq, property_id, reservation_id, version, kind, room_type_id,
-                night_from, night_until, reason, at
+                night_from, night_until, actor, reason, at
          from ledger_entry
          where (tx, seq) > ($1::text::xid8, $2)
            and tx < pg_snapshot_xmin(pg_current_snapshot())
@@ -173,6 +174,7 @@ impl TryFrom<EntryRow> for TailEntry {
             kind: row.kind,
             room_type: row.room_type_id.map(RoomTypeId),
             nights: nights.and_then(|(from, to)| Stay::new(from.to_jiff(), to.to_jiff())),
+            actor: row.actor,
             reason: row.reason,
             at: row.at.to_jiff(),
         })

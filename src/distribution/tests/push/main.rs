@@ -13,6 +13,7 @@ mod fields;
 mod house;
 mod lag;
 mod order;
+mod own_sale;
 mod pages;
 mod plans;
 mod pools;

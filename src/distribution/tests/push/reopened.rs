@@ -60,7 +60,7 @@ async fn a_new_reservation_repeats_nothing_else() {
     assert_eq!(house.portal.told(), ["DBL 03-20..03-21 4"]);
 }
 
-fn room(day: i8) -> Value {
+pub fn room(day: i8) -> Value {
     json!({
         "room_key": null, "room_code": "DBL", "rate_code": null, "arrival": march(day),
         "departure": march(day + 1), "quantity": 1, "nightly": [], "total": null, "adults": 2,
@@ -68,7 +68,7 @@ fn room(day: i8) -> Value {
     })
 }
 
-fn report(kind: &str, rooms: Value) -> Value {
+pub fn report(kind: &str, rooms: Value) -> Value {
     json!([{
         "hotel_code": null, "reference": "B-1", "kind": kind, "order": null, "booked_at": null,
         "rooms": rooms, "guest": { "name": "Anna Berg" }, "total": null, "commission": null,
@@ -76,7 +76,7 @@ fn report(kind: &str, rooms: Value) -> Value {
     }])
 }
 
-async fn arrives(house: &House, reports: &Value) {
+pub async fn arrives(house: &House, reports: &Value) {
     let inbound = Inbound {
         bytes: reports.to_string().into_bytes(),
         topic: "reservations".into(),
