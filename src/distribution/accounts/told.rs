@@ -267,7 +267,7 @@ async fn record(
             .collect();
         told::save(&mut tx, account, &rows).await?;
         let marks: Vec<_> = marks.iter().map(|mark| (mark.key, mark.seq)).collect();
-        mark::settle(&mut tx, account, &marks).await?;
+        mark::settle(&mut tx, account, &marks, now).await?;
     }
     transaction::commit(tx).await
 }

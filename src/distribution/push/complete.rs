@@ -117,7 +117,7 @@ async fn set_aside(
         );
         mark::rest(&mut tx, account, rests).await?;
     }
-    mark::settle(&mut tx, account, &settled).await?;
+    mark::settle(&mut tx, account, &settled, listener.ear.hearing.now).await?;
     transaction::commit(tx).await
 }
 

@@ -218,7 +218,8 @@ async fn set_aside(
     }
     let mut tx = transaction::begin(&distribution.inner.pool).await?;
     push_state::lock(&mut tx, listener.account.id).await?;
-    mark::settle(&mut tx, listener.account.id, &plan.settled).await?;
+    let now = listener.ear.hearing.now;
+    mark::settle(&mut tx, listener.account.id, &plan.settled, now).await?;
     mark::rest(&mut tx, listener.account.id, &plan.rests).await?;
     transaction::commit(tx).await
 }
@@ -251,7 +252,8 @@ async fn first(
     if !nameless.is_empty() {
         let mut tx = transaction::begin(&distribution.inner.pool).await?;
         push_state::lock(&mut tx, listener.account.id).await?;
-        mark::settle(&mut tx, listener.account.id, &nameless).await?;
+        let now = listener.ear.hearing.now;
+        mark::settle(&mut tx, listener.account.id, &nameless, now).await?;
         transaction::commit(tx).await?;
     }
     Ok(batches

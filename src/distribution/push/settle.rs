@@ -147,7 +147,8 @@ fn verdict(answer: &Sent) -> Option<&Verdict> {
     }
 }
 
-/// The turn was lost: whatever the channel shows now, it is told again.
+/// The turn was lost: whatever the channel shows now, it is told again. A change that is still to be
+/// told has its mark; where it has none, whoever took the turn has told it.
 async fn mark_anew(conn: &mut PgConnection, sending: &Sending) -> Result<(), DistributionError> {
     let marks: Vec<NewMark> = sending
         .picks
@@ -159,7 +160,7 @@ async fn mark_anew(conn: &mut PgConnection, sending: &Sending) -> Result<(), Dis
                 is_cancellation: false,
                 is_full: true,
             },
-            changed_at: pick.mark.as_ref().and_then(|mark| mark.changed_at),
+            changed_at: None,
         })
         .collect();
     push_state::ring(conn, &[sending.turn.bell]).await?;
@@ -200,11 +201,11 @@ async fn write(
     if !outcome.history.is_empty() {
         told_history::append(conn, account, &outcome.history).await?;
     }
-    if !outcome.settled.is_empty() {
-        mark::settle(conn, account, &outcome.settled).await?;
-    }
     if !outcome.rests.is_empty() {
         mark::rest(conn, account, &outcome.rests).await?;
+    }
+    if !outcome.settled.is_empty() {
+        mark::settle(conn, account, &outcome.settled, sending.sent_at).await?;
     }
     Ok(())
 }

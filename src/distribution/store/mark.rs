@@ -232,11 +232,13 @@ pub(crate) async fn all(
     Ok(rows.into_iter().map(Mark::from).collect())
 }
 
-/// Removes marks whose sequence has not moved since they were read.
+/// Removes marks whose sequence has not moved since they were read. What was told, or found told,
+/// at `at` ends the older changes of the others as well: they are as old as what came after it.
 pub(crate) async fn settle(
     conn: &mut PgConnection,
     account: AccountId,
     marks: &[(AriKey, i64)],
+    at: jiff::Timestamp,
 ) -> Result<(), DistributionError> {
     if marks.is_empty() {
         return Ok(());
@@ -244,16 +246,25 @@ pub(crate) async fn settle(
     let (room_types, rate_plans, nights) = columns(marks.iter().map(|(key, _)| *key));
     let seqs: Vec<i64> = marks.iter().map(|(_, seq)| *seq).collect();
     sqlx::query(
-        "delete from mark using unnest($2::bigint[], $3::bigint[], $4::date[], $5::bigint[])
-                              as cell(t, p, d, s)
+        "with cell as materialized (
+             select * from unnest($2::bigint[], $3::bigint[], $4::date[], $5::bigint[])
+                           as cell(t, p, d, s)),
+         gone as (
+             delete from mark using cell
+             where account_id = $1 and room_type_id = t and rate_plan_id = p and stay_date = d
+                   and seq = s)
+         update mark set first_marked_at = greatest(first_marked_at, least(marked_at, $6)),
+                         changed_at = case when changed_at < $6 then $6 else changed_at end
+         from cell
          where account_id = $1 and room_type_id = t and rate_plan_id = p and stay_date = d
-               and seq = s",
+               and seq > s and s > 0",
     )
     .bind(account.0)
     .bind(room_types)
     .bind(rate_plans)
     .bind(nights)
     .bind(seqs)
+    .bind(Timestamp::from(at))
     .execute(conn)
     .await
     .map_err(DistributionError::while_doing("settling marks"))?;
