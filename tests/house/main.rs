@@ -8,6 +8,7 @@ mod command;
 mod high_season;
 mod hostile;
 mod import;
+mod kept_back;
 mod killed;
 mod last_room;
 mod metrics;

@@ -49,8 +49,8 @@ async fn four_ways_to_oversell_are_four_causes_four_ends_and_one_mail_each() {
     // Nobody takes the post while the first two happen, and then the daemon sleeps.
     house.post.close(true);
     house.sold_by_both(lag);
-    house.case(lag).await;
     house.sold_unmapped(unmapped).await;
+    house.case(lag).await;
     house.case(unmapped).await;
     house.app.fall_asleep().await;
     house.post.close(false);
@@ -119,7 +119,7 @@ async fn told_once(house: &House) -> Vec<Value> {
         let case = house.case(night).await;
         let says = format!("overbooking case {} is open", case["id"]);
         let event = |events: Vec<Value>| {
-            let of_it = |event: &&Value| event["overbooking_case"]["id"] == case["id"].to_string();
+            let of_it = |event: &&Value| event["overbooking_case"]["id"] == case["id"];
             events.iter().filter(of_it).count()
         };
         let told = until(|| async {
