@@ -147,8 +147,8 @@ fn verdict(answer: &Sent) -> Option<&Verdict> {
     }
 }
 
-/// The turn was lost: whatever the channel shows now, it is told again. A change that is still to be
-/// told has its mark; where it has none, whoever took the turn has told it.
+/// The turn was lost: whatever the channel shows now, it is told again. A change that is still to
+/// be told has its mark; where it has none, whoever took the turn has told it.
 async fn mark_anew(conn: &mut PgConnection, sending: &Sending) -> Result<(), DistributionError> {
     let marks: Vec<NewMark> = sending
         .picks

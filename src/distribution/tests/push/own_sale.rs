@@ -13,7 +13,8 @@ use crate::house::{House, by, march};
 use crate::reopened::{arrives, report, room};
 
 impl House {
-    /// Two of the five doubles are kept for the portal on the third, and it sells what is everybody's.
+    /// Two of the five doubles are kept for the portal on the third, and it sells what is
+    /// everybody's.
     async fn keeps_two(&self) {
         let put = Put {
             code: "tour".to_owned(),
