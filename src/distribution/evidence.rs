@@ -178,7 +178,7 @@ async fn is_meant(
     let has_nights = nights.peek().is_some();
     let within = nights.all(|line| {
         let night = &line.balance;
-        night.sold - (night.physical - night.out_of_order) <= night.overbooking_limit
+        night.beyond() <= night.overbooking_limit
     });
     Ok(has_nights && within)
 }

@@ -45,9 +45,15 @@ impl NightBalance {
         (self.physical - self.out_of_order).max(0)
     }
 
+    /// Rooms sold beyond those that can be slept in; 0 where each guest has a bed, and where there
+    /// is no guest at all, be there fewer rooms than are out of order.
+    pub fn beyond(self) -> i32 {
+        (self.sold - self.usable()).max(0)
+    }
+
     /// More sold than there are rooms to sleep in: an overbooking case must be open.
     pub fn is_overbooked(self) -> bool {
-        self.sold > self.physical - self.out_of_order
+        self.beyond() > 0
     }
 }
 

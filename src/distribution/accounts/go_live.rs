@@ -186,8 +186,7 @@ async fn oversold(
         let id = one.id;
         one.nights.into_iter().filter_map(move |line| {
             let night = &line.balance;
-            let beyond = night.sold - (night.physical - night.out_of_order);
-            (beyond > 0 || night.oversold > 0).then_some((id, line.night))
+            (night.is_overbooked() || night.oversold > 0).then_some((id, line.night))
         })
     });
     Ok(short.collect())

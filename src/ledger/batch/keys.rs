@@ -60,6 +60,15 @@ pub(super) fn limited_changes<'a>(
     changed.collect()
 }
 
+/// Whether rows that batches write are read beside nights and keys: of allotments, of switches, and
+/// places of guests.
+pub(super) fn are_read_apart(rules: &RulesOf) -> bool {
+    rules.iter().any(|(property, known)| {
+        let pools = &known.pools;
+        !pools.allotments.is_empty() || pools.has_switches() || limits(rules, *property)
+    })
+}
+
 /// The guests whose places the commands may take, where their property limits them: of a wish and a
 /// fact as they are told, of a change as it is and will be.
 pub(super) fn guest_arrivals<'a>(

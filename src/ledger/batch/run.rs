@@ -57,7 +57,7 @@ impl<'a> Attempt<'a> {
         }
         for _ in 0..ROUNDS_MAX {
             let keys = keys.take();
-            match self.decide(conn, &known, keys, false).await? {
+            match self.glance(conn, &known, keys).await? {
                 Round::Rests(rest) if rest.changes.is_empty() => {
                     return Ok(Tried::Done(rest.answers, rest.ahead));
                 }
@@ -66,6 +66,26 @@ impl<'a> Attempt<'a> {
             }
         }
         Ok(Tried::Short(BTreeSet::new()))
+    }
+
+    /// Reads and decides once, without locks. Where several statements read what one batch writes,
+    /// all of them see one moment: nothing proves a refusal, and it would rest on a key that is not
+    /// used yet and on rooms that its first use took.
+    async fn glance(
+        &self,
+        conn: &mut PgConnection,
+        known: &Known,
+        keys: Option<Keys>,
+    ) -> Result<Round<'a>, LedgerError> {
+        if !keys::are_read_apart(&known.rules) {
+            return self.decide(conn, known, keys, false).await;
+        }
+        let doing = LedgerError::while_doing("reading for a batch");
+        let begin = "begin isolation level repeatable read";
+        let mut moment = conn.begin_with(begin).await.map_err(&doing)?;
+        let round = self.decide(&mut moment, known, keys, false).await?;
+        moment.commit().await.map_err(&doing)?;
+        Ok(round)
     }
 
     /// Under locks, each round in a transaction of its own: what a round finds that it needs is

@@ -117,7 +117,7 @@ impl Changes {
     pub fn beyond(&self, key: NightKey) -> i32 {
         let at = self.nights.binary_search_by_key(&key, |(key, ..)| *key);
         let night = at.map(|at| self.nights[at].2).unwrap_or_default();
-        (night.sold - (night.physical - night.out_of_order)).max(0)
+        night.beyond()
     }
 
     /// The line that moved rooms on a night last.
@@ -153,8 +153,7 @@ impl Changes {
         let lead = days_between(rules.business_day(self.now), key.2);
         let meant = rules.policies.meant_overbooking_case_days;
         if needs_case(is, lead, meant) {
-            self.overbooked
-                .push((key, is.sold - (is.physical - is.out_of_order)));
+            self.overbooked.push((key, is.beyond()));
             return true;
         }
         if was.is_overbooked() {

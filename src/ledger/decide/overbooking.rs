@@ -21,7 +21,7 @@ use keyrack_model::inventory::NightBalance;
 /// A night with more sold than can be slept in needs a case; what was meant (within the overbooking
 /// limit) only when it is nearer than `meant_days` (ledger, section 6).
 pub fn needs_case(night: &NightBalance, lead_days: i32, meant_days: i32) -> bool {
-    let beyond = night.sold - (night.physical - night.out_of_order);
+    let beyond = night.beyond();
     beyond > 0 && (beyond > night.overbooking_limit || lead_days < meant_days)
 }
 
@@ -38,6 +38,10 @@ mod tests {
             (3, 0, 4, 1, 10, false),
             (3, 0, 4, 1, 2, true),
             (3, 0, 5, 1, 10, true),
+            // Fewer rooms than are out of order: nobody sleeps there, and nobody is looked after.
+            (2, 3, 0, 0, 2, false),
+            (2, 3, 1, 0, 2, true),
+            (2, 3, 1, 1, 10, false),
         ];
         for (physical, out_of_order, sold, overbooking_limit, lead, expected) in cases {
             let night = NightBalance {

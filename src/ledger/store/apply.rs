@@ -51,8 +51,9 @@ pub(crate) async fn apply(
     let draw = i32::try_from(draw).unwrap_or(i32::MAX);
     let plain = || changes.new.iter().filter(|new| !is_changed(new));
     let stays = plain().flat_map(|new| new.rooms.iter().map(move |room| StayRow(new, room)));
-    // Where allotted rooms change, all nights go with them.
-    let by_key = changes.allotments.moves_nights;
+    // Nights of the house are written before those of allotments and before switches, in the
+    // order of all locks: they go with them.
+    let by_key = !changes.allotments.is_empty();
     let nights = if by_key { &[][..] } else { &changes.nights };
     let night = |night| NightRow(night, places.get(&night.0).copied());
     let query = sqlx::query(CALL)

@@ -7,15 +7,17 @@ use crate::decide::changes::Changes;
 /// Nights of the house, counts, lines and terms.
 pub(super) fn rows(changes: &Changes) -> Value {
     let allotments = &changes.allotments;
-    let nights = changes.nights.iter().filter(|_| allotments.moves_nights);
-    let nights = nights.map(|((property, room_type, night), version, is)| {
-        json!({
-            "property_id": property, "room_type_id": room_type, "stay_date": night,
-            "version": version, "physical": is.physical, "out_of_order": is.out_of_order,
-            "overbooking_limit": is.overbooking_limit, "allotted": is.allotted, "held": is.held,
-            "sold": is.sold, "oversold": is.oversold,
-        })
-    });
+    let nights = changes
+        .nights
+        .iter()
+        .map(|((property, room_type, night), version, is)| {
+            json!({
+                "property_id": property, "room_type_id": room_type, "stay_date": night,
+                "version": version, "physical": is.physical, "out_of_order": is.out_of_order,
+                "overbooking_limit": is.overbooking_limit, "allotted": is.allotted, "held": is.held,
+                "sold": is.sold, "oversold": is.oversold,
+            })
+        });
     let counts = allotments
         .counts
         .iter()

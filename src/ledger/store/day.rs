@@ -59,9 +59,10 @@ pub(crate) async fn oversold(
     night: jiff::civil::Date,
 ) -> Result<Vec<(String, i32)>, LedgerError> {
     sqlx::query_as(
-        "select t.code, n.sold - (n.physical - n.out_of_order)
+        "select t.code, n.sold - greatest(n.physical - n.out_of_order, 0)
          from room_type t join night n using (property_id, room_type_id)
-         where t.property_id = $1 and n.stay_date = $2 and n.sold > n.physical - n.out_of_order
+         where t.property_id = $1 and n.stay_date = $2
+               and n.sold > greatest(n.physical - n.out_of_order, 0)
          order by t.code",
     )
     .bind(property.0)

@@ -120,9 +120,9 @@ pub struct House {
 }
 
 impl Night {
-    /// Rooms sold beyond those that can be slept in.
+    /// Rooms sold beyond those that can be slept in, of which there are never fewer than none.
     pub fn beyond(&self) -> i32 {
-        self.sold - (self.physical - self.out_of_order)
+        self.sold - (self.physical - self.out_of_order).max(0)
     }
 
     /// The overdraft.

@@ -110,8 +110,7 @@ impl CaseSheet {
             let night = changes.nights[at].2;
             changes.by_hand.insert(key, by);
             if !changes.overbooked.iter().any(|(known, _)| *known == key) {
-                let rooms = night.sold - (night.physical - night.out_of_order);
-                changes.overbooked.push((key, rooms));
+                changes.overbooked.push((key, night.beyond()));
             }
         }
         for one in &self.ended {

@@ -12,7 +12,7 @@ use keyrack_model::reservation::RevisionKind;
 use uuid::Uuid;
 
 use crate::allotments::{agreed, agreement, proven};
-use crate::hotel::{Hotel, report};
+use crate::hotel::{Hotel, report, stay, wished};
 
 /// The same fact under a new reference, the same wish under a new key, and wishes for the same
 /// nights, so that batches fall short and are decided anew under locks.
@@ -75,12 +75,12 @@ async fn three_daemons_that_write_the_same_new_names_and_nights_never_wait_in_a_
     hotel.assert_proven().await;
 }
 
-/// Terms of an allotment raise the version of the hotel's rules, whose row comes before all others:
-/// agreements, their repeats, and wishes for the same nights.
+/// Terms of an allotment raise the version of the hotel's rules, whose row comes before all others;
+/// and its nights come behind those of the house, whoever writes them.
 #[tokio::test(flavor = "multi_thread")]
 async fn three_daemons_that_agree_and_sell_the_same_nights_never_wait_in_a_ring() {
     let hotel = Hotel::of(1_000).await;
-    agreed(&hotel, 4, 100).await;
+    let allotment = agreed(&hotel, 4, 200).await;
     let daemons: [Ledger; 3] = [
         hotel.ledger.clone(),
         hotel.second_daemon().await,
@@ -104,8 +104,24 @@ async fn three_daemons_that_agree_and_sell_the_same_nights_never_wait_in_a_ring(
                     period_days: i32::try_from(number % 3).expect("few"),
                     cut_off: None,
                 },
-                ..agreement(&hotel, 4, i32::try_from(at).expect("few") + 100)
+                ..agreement(&hotel, 4, i32::try_from(at).expect("few") + 200)
             };
+            let mut drawn = wished(hotel.double, stay(0, 4));
+            drawn.allotment = Some(allotment);
+            let Command::Request(mut wish) = hotel.wish(0, 4, None) else {
+                panic!("a wish");
+            };
+            wish.rooms = vec![drawn];
+            let (seller, property) = (daemon.clone(), hotel.property);
+            asking.push(tokio::spawn(async move {
+                let by = Arc::new(By::default());
+                let wish = Asked::new(property, by, Command::Request(wish));
+                seller
+                    .ask(wish)
+                    .await
+                    .expect("no failure")
+                    .expect("rooms enough");
+            }));
             let (daemon, property) = (daemon.clone(), hotel.property);
             asking.push(tokio::spawn(async move {
                 let change = allotments::put(&daemon, property, &By::default(), put).await;

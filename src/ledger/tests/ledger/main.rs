@@ -17,6 +17,7 @@ mod hotel;
 mod limits;
 mod locks;
 mod memory;
+mod moment;
 mod overbooking;
 mod pending;
 mod pool_rules;

@@ -43,10 +43,10 @@ select format('night %s of type %s: reservations take %s, sums say %s', stay_dat
 union all
 select format('night %s of type %s: sold beyond the rooms, and no open case', stay_date, room_type_id)
   from night n
- where sold > physical - out_of_order + overbooking_limit
+ where sold > greatest(physical - out_of_order, 0) + overbooking_limit
    and not exists (select from overbooking_case_night c where c.property_id = n.property_id
                       and c.room_type_id = n.room_type_id and c.stay_date = n.stay_date and c.cured_at is null)
 union all
 select format('case %s: night %s is open and cured', c.case_id, c.stay_date)
   from overbooking_case_night c join night n using (property_id, room_type_id, stay_date)
- where c.cured_at is null and n.sold <= n.physical - n.out_of_order
+ where c.cured_at is null and n.sold <= greatest(n.physical - n.out_of_order, 0)
