@@ -5,6 +5,8 @@
 mod app;
 mod channel;
 mod command;
+mod command_pools;
+mod command_queue;
 mod hostile;
 mod import;
 mod killed;
