@@ -133,7 +133,12 @@ async fn what_is_left_goes_back_by_night_or_whole_and_the_pickup_says_so() {
         &app.night(1).to_string(),
     ];
     let dry = well(pools(&app, &[&some[..], &["--dry-run"]].concat()).await);
-    assert!(dry.out.contains(&format!("{from}      1")), "{}", dry.out);
+    assert!(
+        dry.out
+            .contains(&format!("{from}  {}      1", app.night(1))),
+        "{}",
+        dry.out
+    );
     assert_eq!(show().await, shown, "a dry run changes nothing");
     well(pools(&app, &some).await);
     assert_eq!(
@@ -149,12 +154,36 @@ async fn what_is_left_goes_back_by_night_or_whole_and_the_pickup_says_so() {
     let last = &pickup["nights"][2];
     let counts = ["agreed", "taken", "left", "released"].map(|field| last[field].as_i64());
     assert_eq!(counts, [Some(2), Some(0), Some(0), Some(2)], "{pickup}");
+    app.end().await;
+}
+
+#[tokio::test]
+async fn what_is_given_back_whole_falls_back_until_it_has_another_cut_off() {
+    let app = TestApp::start().await;
+    listed(&app).await;
+    well(agree(&app, (0, 3), "1", &NEW).await);
+    well(pools(&app, &["release", "tour"]).await);
     let nothing = well(pools(&app, &["release", "tour"]).await);
     assert!(
         nothing.out.contains("Nothing is left of tour"),
         "{}",
         nothing.out
     );
+    let late = well(agree(&app, (0, 1), "2", &[]).await);
+    assert!(late.out.contains("falls back at once"), "{}", late.out);
+    let anew = well(agree(&app, (2, 3), "2", &["--no-cut-off"]).await);
+    assert!(!anew.out.contains("falls back at once"), "{}", anew.out);
+    assert_eq!(app.free("linde", app.night(2), app.night(3)).await, [0]);
+    let past = [
+        "release",
+        "tour",
+        "--from",
+        "2020-01-01",
+        "--to",
+        "2020-01-03",
+    ];
+    let past = pools(&app, &past).await;
+    assert!(past.err.contains("what is past stays"), "{}", past.err);
     let unknown = pools(&app, &["release", "nobodys"]).await;
     assert_eq!(unknown.status, 1);
     assert!(

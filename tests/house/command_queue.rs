@@ -239,6 +239,11 @@ async fn a_way_out_is_gone_by_its_number_and_an_accepted_case_opened_again() {
     assert!(none.contains("has the ways out 1 to"), "{none}");
     let neither = queue(&app, &["resolve", &case]).await;
     assert_eq!(neither.status, 2, "{}", neither.err);
+    let dry = ["resolve", &case, "--way", "1", "--dry-run"];
+    let dry = well(&app, &dry).await;
+    assert!(dry.contains("nothing is changed"), "{dry}");
+    let open = app.get(&format!("{CASES}/{case}")).await.expect(200);
+    assert_eq!(open["status"], "open", "a dry run ends nothing");
     let gone = well(&app, &["resolve", &case, "--way", "1"]).await;
     assert!(gone.contains("by upgrade, cost 20.00 EUR"), "{gone}");
     let path = format!(

@@ -132,7 +132,17 @@ pub async fn agree(desk: &Desk, asked: &Agree) -> Result<Answer> {
         }
         values.push(asked.value());
     }
-    put(desk, &asked.allotment, &body, known.as_ref(), asked.dry_run).await
+    let known = known.as_ref();
+    let mut answer = put(desk, &asked.allotment, &body, known, asked.dry_run).await?;
+    let today = desk.today().await?;
+    let cut_off: Option<Date> = body["cut_off"].as_str().and_then(|told| told.parse().ok());
+    if let Some(cut_off) = cut_off.filter(|cut_off| *cut_off <= today && asked.rooms > 0) {
+        answer.text.push_str(&format!(
+            "Its cut-off {cut_off} is over, so what is unsold falls back at once: give another \
+             with --cut-off, or none with --no-cut-off.\n"
+        ));
+    }
+    Ok(answer)
 }
 
 impl Agree {

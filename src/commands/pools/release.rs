@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use super::agree::{as_it_is, put};
 use crate::desk::{Answer, Desk};
-use crate::refused::Refused;
-use crate::table::{Table, items, said};
+use crate::table::{Table, items, runs};
 
 /// What is given back.
 #[derive(Debug, Args)]
@@ -35,25 +34,22 @@ pub async fn release(desk: &Desk, asked: &Release) -> Result<Answer> {
     let today = desk.today().await?;
     let some = asked.from.zip(asked.to);
     let (from, to) = some.unwrap_or((today, plus_days(today, FAR)));
-    ensure!(from < to, "--to must be after --from: the end is excluded");
-    let from = from.max(today).to_string();
-    let query = [("from", from.as_str()), ("to", &to.to_string())];
-    let pickup = match desk.read(&["allotments", code, "pickup"], &query).await {
-        Ok(pickup) => pickup,
-        // Nights that are past are given back already.
-        Err(error) if to <= today && error.is::<Refused>() => json!({ "nights": [] }),
-        Err(error) => return Err(error),
-    };
-    let nights = items(&pickup["nights"]);
-    let left = |night: &&Value| night["left"].as_i64().is_some_and(|left| left > 0);
-    let left: Vec<&Value> = nights.iter().filter(left).collect();
+    let from = from.max(today);
+    ensure!(
+        from < to,
+        "--to must be after --from and after today: what is past stays as it was"
+    );
+    let (from, to) = (from.to_string(), to.to_string());
+    let query = [("from", from.as_str()), ("to", to.as_str())];
+    let pickup = desk.read(&["allotments", code, "pickup"], &query).await?;
+    let mut left = items(&pickup["nights"]).to_vec();
+    left.retain(|night| night["left"].as_i64().is_some_and(|left| left > 0));
     let mut body = as_it_is(&known);
     match some {
         None => body["cut_off"] = json!(today),
         Some(_) => {
-            let values = left.iter().map(|night| taken(night));
             if let Some(known) = body["values"].as_array_mut() {
-                known.extend(values);
+                known.extend(no_more_than_taken(&left));
             }
         }
     }
@@ -69,17 +65,20 @@ pub async fn release(desk: &Desk, asked: &Release) -> Result<Answer> {
     Ok(Answer { text, ..answer })
 }
 
-/// No more than is taken.
-fn taken(night: &Value) -> Value {
-    let date = said(&night["stay_date"]);
-    let after = date.parse::<Date>().map(|date| plus_days(date, 1));
-    json!({ "from": date, "to": after.ok(), "rooms": night["taken"] })
+/// Of what is left on some nights, what is taken and no more.
+fn no_more_than_taken(left: &[Value]) -> Vec<Value> {
+    let runs = runs(left, &["taken"]).into_iter();
+    runs.map(|run| {
+        let rooms: Option<i64> = run[2].parse().ok();
+        json!({ "from": run[0], "to": run[1], "rooms": rooms })
+    })
+    .collect()
 }
 
-fn back(left: &[&Value]) -> String {
-    let mut table = Table::new(&["night", "rooms"]);
-    for night in left {
-        table.row([said(&night["stay_date"]), said(&night["left"])]);
+fn back(left: &[Value]) -> String {
+    let mut table = Table::new(&["from", "to", "rooms"]);
+    for run in runs(left, &["left"]) {
+        table.row(run);
     }
     table.shown()
 }

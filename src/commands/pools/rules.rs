@@ -203,7 +203,7 @@ mod tests {
         assert!(lines[2].ends_with("switched off on every night"), "{said}");
         let rules = json!([{"cap": 3, "lead_days_max": 7}, {"safety": {}}]);
         let said = buffers(&rules, date(2030, 6, 1));
-        assert!(said.contains("7 or fewer   what is above 3"), "{said}");
+        assert!(said.contains("7 or fewer  what is above 3"), "{said}");
         assert!(said.contains("for safety, as the property says"), "{said}");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::moves::{Moves, money};
 use super::show::read;
-use super::work::{AsRead, verb};
+use super::work::{AsRead, NO_QUERY, verb};
 use crate::desk::{Answer, Desk};
 use crate::table::items;
 
@@ -48,6 +48,9 @@ pub struct Resolve {
     /// The channel knows: needed where a channel's guest leaves the house.
     #[arg(long)]
     told_channel: bool,
+    /// Ask whether it would be refused; end nothing.
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// How cases end, as they are written.
@@ -73,14 +76,22 @@ enum EndingName {
 /// Proposes it.
 pub async fn propose(desk: &Desk, asked: &Propose) -> Result<Answer> {
     let body = asked.out.body(desk).await?;
-    verb(desk, asked.out.case, "propose", &body, &asked.out.read).await
+    let to = (asked.out.case, "propose", NO_QUERY);
+    verb(desk, to, &body, &asked.out.read).await
 }
 
 /// Goes it.
 pub async fn resolve(desk: &Desk, asked: &Resolve) -> Result<Answer> {
     let mut body = asked.out.body(desk).await?;
     body["told_channel"] = json!(asked.told_channel);
-    verb(desk, asked.out.case, "resolve", &body, &asked.out.read).await
+    let (case, read) = (asked.out.case, &asked.out.read);
+    if !asked.dry_run {
+        return verb(desk, (case, "resolve", NO_QUERY), &body, read).await;
+    }
+    let to = (case, "resolve", &[("dry_run", "true")][..]);
+    let tried = verb(desk, to, &body, read).await?;
+    let text = "A dry run: nothing is changed. Nothing stands in the way.\n".to_owned();
+    Ok(Answer { text, ..tried })
 }
 
 impl Out {

@@ -91,7 +91,7 @@ pub async fn assign(desk: &Desk, asked: &Assign) -> Result<Answer> {
     if let Some(deadline) = asked.deadline {
         body["deadline"] = json!(deadline);
     }
-    verb(desk, asked.case, "assign", &body, &asked.read).await
+    verb(desk, (asked.case, "assign", NO_QUERY), &body, &asked.read).await
 }
 
 /// Approves a cost.
@@ -103,14 +103,14 @@ pub async fn approve(desk: &Desk, asked: &Approve) -> Result<Answer> {
     if let Some(note) = &asked.note {
         body["note"] = json!(note);
     }
-    verb(desk, asked.case, "approve", &body, &asked.read).await
+    verb(desk, (asked.case, "approve", NO_QUERY), &body, &asked.read).await
 }
 
 /// Writes something down.
 pub async fn note(desk: &Desk, asked: &Note) -> Result<Answer> {
     let read = AsRead { if_version: None };
     let body = json!({ "text": asked.text });
-    verb(desk, asked.case, "note", &body, &read).await
+    verb(desk, (asked.case, "note", NO_QUERY), &body, &read).await
 }
 
 /// Opens a case by hand.
@@ -126,25 +126,26 @@ pub async fn open(desk: &Desk, asked: &Open) -> Result<Answer> {
 /// Opens a case again.
 pub async fn reopen(desk: &Desk, asked: &Reopen) -> Result<Answer> {
     let body = json!({ "reason": asked.reason });
-    verb(desk, asked.case, "reopen", &body, &asked.read).await
+    verb(desk, (asked.case, "reopen", NO_QUERY), &body, &asked.read).await
 }
 
 /// Does something with a case, and shows it as it is then.
 pub async fn verb(
     desk: &Desk,
-    case: i64,
-    verb: &str,
+    (case, verb, query): (i64, &str, &[(&str, &str)]),
     body: &Value,
     read: &AsRead,
 ) -> Result<Answer> {
     let id = case.to_string();
     let path: &[&str] = &["overbooking-cases", &id, verb];
     let version = read.if_version;
-    let case = desk
-        .change(Method::POST, (path, &[]), body, version)
-        .await?;
+    let to = (path, query);
+    let case = desk.change(Method::POST, to, body, version).await?;
     answered(desk, case).await
 }
+
+/// Nothing more is said than the path and the body say.
+pub const NO_QUERY: &[(&str, &str)] = &[];
 
 async fn answered(desk: &Desk, case: Value) -> Result<Answer> {
     let text = whole(&case, &desk.hotel().await?);
