@@ -113,3 +113,15 @@ async fn carry_out(command: Command) -> Result<bool> {
         Command::Verify(arguments) => verify::verify(arguments).await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Arguments;
+
+    #[test]
+    fn no_flag_of_any_command_contradicts_another() {
+        Arguments::command().debug_assert();
+    }
+}
