@@ -2,12 +2,13 @@
 //!
 //! What the commands share: [`config`] joins the floors' settings, [`database`] finds or keeps
 //! the database, [`startup`] is the only place that sees all floors at once, `say` is the only
-//! file that prints.
+//! file that prints; `desk` asks the API from inside the process.
 
 mod bench;
 pub mod config;
 pub mod database;
 pub mod demo;
+mod desk;
 mod doctor;
 mod gauges;
 mod header;
@@ -17,6 +18,10 @@ mod key;
 mod migrate;
 mod openapi;
 mod place;
+mod pools;
+mod queue;
+mod refused;
+mod rooming_list;
 mod sandbox;
 mod say;
 mod seal_key;
@@ -24,6 +29,7 @@ mod serve;
 mod signal;
 mod sim;
 pub mod startup;
+mod table;
 mod telemetry;
 mod verify;
 
@@ -58,6 +64,12 @@ enum Command {
     Migrate(place::Place),
     /// Print the OpenAPI document of the HTTP contract.
     Openapi,
+    /// What is kept for whom, which rules switch it, and why a channel is told what it is told.
+    Pools(pools::PoolsArguments),
+    /// Nights on which too much is sold: why, who is moved, and what is done about it.
+    Queue(queue::QueueArguments),
+    /// Book a group's guests from CSV, drawn from the group's blocks.
+    RoomingList(rooming_list::RoomingListArguments),
     /// Run the fake channels, or ask one what it would answer.
     Sandbox(sandbox::SandboxArguments),
     /// Run the daemon.
@@ -92,9 +104,24 @@ async fn carry_out(command: Command) -> Result<bool> {
         Command::Key(arguments) => key::key(arguments).await.map(done),
         Command::Migrate(place) => migrate::migrate(place).await.map(done),
         Command::Openapi => openapi::openapi().map(done),
+        Command::Pools(arguments) => pools::pools(arguments).await,
+        Command::Queue(arguments) => queue::queue(arguments).await,
+        Command::RoomingList(arguments) => rooming_list::rooming_list(arguments).await,
         Command::Sandbox(arguments) => sandbox::sandbox(arguments).await.map(done),
         Command::Serve(arguments) => serve::serve(arguments).await.map(done),
         Command::Sim(arguments) => sim::sim(arguments).await,
         Command::Verify(arguments) => verify::verify(arguments).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Arguments;
+
+    #[test]
+    fn no_flag_of_any_command_contradicts_another() {
+        Arguments::command().debug_assert();
     }
 }

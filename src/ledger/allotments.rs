@@ -1,12 +1,13 @@
 //! Allotments: rooms kept for one account or one group by agreement.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use keyrack_model::allotment::{AllotmentNight, Release, calendar_day};
 use keyrack_model::id::{AllotmentId, GroupId, PropertyId, RoomTypeId};
-use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days};
+use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days, ranges};
 
 use crate::command::{Asked, By, Command, Forced, ShortNight};
 use crate::decide::allotment::{AgreedRooms, Allotment, Owner};
@@ -14,7 +15,7 @@ use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup;
-use crate::store::{allotment as store, connection};
+use crate::store::{allotment as store, connection, pool_rule};
 
 /// An allotment as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,6 +162,26 @@ pub async fn agreed(
     };
     drop(conn);
     pickup(ledger, property, allotment, nights).await
+}
+
+/// Where the pool rules of a property that wait for scarcity hold now: by the place of the rule,
+/// from 0, and the plain type, the nights.
+pub async fn switches(
+    ledger: &Ledger,
+    property: PropertyId,
+    nights: StayRange,
+) -> Result<BTreeMap<(usize, RoomTypeId), Vec<StayRange>>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let rules = pool_rule::list(&mut conn, property).await?;
+    let switches = pool_rule::switches(&mut conn, property, nights).await?;
+    let mut held: BTreeMap<_, Vec<StayDate>> = BTreeMap::new();
+    for (rule, (room_type, night)) in switches {
+        if let Some(place) = rules.iter().position(|(id, _)| *id == rule) {
+            held.entry((place, room_type)).or_default().push(night);
+        }
+    }
+    let joined = held.into_iter();
+    Ok(joined.map(|(of, nights)| (of, ranges(nights))).collect())
 }
 
 /// An allotment that may have something to give back.

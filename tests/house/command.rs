@@ -159,6 +159,8 @@ async fn who_only_looks_makes_no_database() {
         &["key", "list"],
         &["key", "revoke", "1"],
         &["key", "create", "--role", "admin"],
+        &["pools", "show"],
+        &["queue", "list"],
     ] {
         let called = keyrack(&[command, &["--data-dir", data_dir]].concat(), &[]).await;
         let said = format!("{}{}", called.out, called.err);

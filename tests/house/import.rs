@@ -10,7 +10,8 @@ use serde_json::json;
 use crate::app::TestApp;
 use crate::command::{Called, Paper, keyrack};
 
-async fn listed(app: &TestApp) {
+/// The hotel `linde` with two doubles, sold by the account `booking`.
+pub async fn listed(app: &TestApp) {
     app.hotel("linde", 2).await;
     let setup = ConnectionSetup {
         channel: ChannelCode::new("booking_com"),

@@ -5,6 +5,8 @@
 mod app;
 mod channel;
 mod command;
+mod command_pools;
+mod command_queue;
 mod high_season;
 mod hostile;
 mod import;

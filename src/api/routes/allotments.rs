@@ -208,11 +208,11 @@ async fn list(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct NightsAsk {
+pub struct NightsAsk {
     /// First night.
-    from: Day,
+    pub from: Day,
     /// The morning after the last night.
-    to: Day,
+    pub to: Day,
 }
 
 /// How an allotment sells, night by night.

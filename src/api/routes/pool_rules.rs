@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use keyrack_ledger::catalog;
 use keyrack_ledger::decide::pool_rule::{PoolRule, Scarcity};
+use keyrack_ledger::{allotments, catalog};
 use keyrack_model::stay::Weekdays;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,18 +11,21 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{At, Looks, Sets};
-use crate::extract::Body;
+use crate::extract::{Ask, Body};
 use crate::names::{House, Names};
 use crate::problem::{Problem, Problems};
 use crate::routes::accounts::mappings::PoolBody;
+use crate::routes::allotments::NightsAsk;
 use crate::routes::properties::PropertyPath;
 use crate::routes::rates::WeekdayShape;
 use crate::state::ApiState;
-use crate::wire::{self, Day, Wrongs};
+use crate::wire::{self, Day, Wrongs, range};
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(show, put))
+    OpenApiRouter::new()
+        .routes(routes!(show, put))
+        .routes(routes!(switches))
 }
 
 /// The rules of a property: the whole list. Of those that bind a night the last one says; where
@@ -109,6 +112,52 @@ async fn show(
 ) -> Result<Json<PoolRulesBody>, Problem> {
     let rules = catalog::pool_rules(state.ledger(), at.house.id).await?;
     Ok(Json(shown(&at.house, rules).await?))
+}
+
+/// Where rules with `when_free` hold now.
+#[derive(Debug, Serialize, ToSchema)]
+struct PoolSwitchesView {
+    /// In order of rule, room type and night.
+    switches: Vec<PoolSwitchView>,
+}
+
+/// Nights on which a rule has switched.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PoolSwitch)]
+struct PoolSwitchView {
+    /// Which rule of the list, from 1.
+    rule: usize,
+    /// Code of the room type.
+    room_type: String,
+    /// First night.
+    from: Day,
+    /// The morning after the last night.
+    to: Day,
+}
+
+/// The nights on which pool rules with `when_free` have switched now: few enough rooms became free,
+/// and not enough again since. A rule without holds on every night that it binds.
+#[utoipa::path(get, path = "/v1/properties/{property}/pool-rules/switches", tag = "pools",
+    params(PropertyPath, NightsAsk),
+    responses((status = 200, body = PoolSwitchesView), Problems))]
+async fn switches(
+    State(state): State<ApiState>,
+    at: At<Looks>,
+    Ask(ask): Ask<NightsAsk>,
+) -> Result<Json<PoolSwitchesView>, Problem> {
+    let nights = range(ask.from, ask.to)?;
+    let held = allotments::switches(state.ledger(), at.house.id, nights).await?;
+    let names = at.house.read_names().await?;
+    let mut switches = Vec::new();
+    for ((place, room_type), ranges) in held {
+        switches.extend(ranges.into_iter().map(|nights| PoolSwitchView {
+            rule: place + 1,
+            room_type: names.room_types.shown(room_type),
+            from: Day(nights.arrival()),
+            to: Day(nights.departure()),
+        }));
+    }
+    Ok(Json(PoolSwitchesView { switches }))
 }
 
 impl PoolRuleBody {

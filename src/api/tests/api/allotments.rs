@@ -188,3 +188,19 @@ async fn what_is_wrong_with_an_allotment_is_said_field_by_field() {
     let answer = app.post(&format!("{HOTEL}/reservations"), wrong).await;
     assert_eq!(answer.pointer(), "/rooms/0/allotment");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_rules_have_switched_is_asked_of_nights() {
+    let app = App::with_hotel().await;
+    let path = format!("{HOTEL}/pool-rules/switches");
+    let none = app
+        .read(&format!("{path}?from=2030-06-01&to=2030-07-01"))
+        .await;
+    assert_eq!(none.json(), json!({"switches": []}));
+    let turned = app
+        .read(&format!("{path}?from=2030-06-01&to=2030-06-01"))
+        .await;
+    assert_eq!(turned.pointer(), "/to");
+    let bare = app.read(&path).await;
+    assert_eq!(bare.code(), "invalid", "{}", bare.text());
+}

@@ -99,6 +99,34 @@ async fn a_case_says_why_who_moves_and_what_it_costs() {
 }
 
 #[tokio::test]
+async fn an_ending_that_is_only_tried_ends_nothing_and_is_refused_as_it_would_be() {
+    let (app, last) = oversold(policy()).await;
+    let case = app.only_case().await;
+    let desk = app.key(Role::FrontDesk, None).await;
+    let walk = json!({"ending": "walk", "moves": [{"reservation": last["id"]}]});
+    let upgrade = json!({"ending": "upgrade", "moves": case["ways_out"][0]["moves"]});
+    let dry = "resolve?dry_run=true";
+    let refused = app.work(&desk, &case, dry, walk.clone()).await;
+    assert_eq!(refused.code(), "needs_approval", "{}", refused.text());
+    let tried = app.work(&desk, &case, dry, upgrade).await;
+    assert_eq!(tried.status, 200, "{}", tried.text());
+    assert_eq!(app.only_case().await, case, "nothing is done");
+    // A guest who is gone already: what became of him is not written down either.
+    let id = last["id"].as_str().unwrap_or_default();
+    let cancel = format!("/v1/properties/seehof/reservations/{id}/cancel");
+    let gone = app.post(&cancel, json!({"reason": "sent away"})).await;
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    let path = format!("{CASES}/{}", case["id"]);
+    let cured = app.read(&path).await.json();
+    let boss = app.key(Role::Manager, None).await;
+    let tried = app.work(&boss, &case, dry, walk.clone()).await;
+    assert_eq!(tried.status, 200, "{}", tried.text());
+    assert_eq!(app.read(&path).await.json(), cured);
+    let told = app.work(&boss, &case, "resolve", walk).await;
+    assert_eq!(told.json()["outcome"], "walk", "{}", told.text());
+}
+
+#[tokio::test]
 async fn what_costs_more_takes_a_managers_approval() {
     let (app, last) = oversold(policy()).await;
     let case = app.only_case().await;
