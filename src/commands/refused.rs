@@ -28,8 +28,9 @@ impl fmt::Display for Refused {
             text.to_owned()
         };
         let errors = list("errors");
-        // One alone is the detail already.
-        for error in errors.iter().filter(|_| errors.len() > 1) {
+        // One alone is mostly the detail already.
+        let is_said = |error: &&Value| errors.len() == 1 && text(error, "message") == detail;
+        for error in errors.iter().filter(|error| !is_said(error)) {
             let place = text(error, "pointer").replace('/', " ");
             write!(f, "\n  {}: {}", place.trim(), text(error, "message"))?;
         }
@@ -96,5 +97,12 @@ mod tests {
             said,
             "First.\n  values 0 to: Must be 0 to 2,000.\n  to: Must be 0 to 2,000."
         );
+        let alone = |detail: &str| {
+            let errors = [wrong("/line/3")];
+            Refused(json!({"code": "invalid", "detail": detail, "errors": errors})).to_string()
+        };
+        assert_eq!(alone("Must be 0 to 2,000."), "Must be 0 to 2,000.");
+        let said = alone("Nothing was taken.");
+        assert_eq!(said, "Nothing was taken.\n  line 3: Must be 0 to 2,000.");
     }
 }
