@@ -220,11 +220,7 @@ impl Feed {
         let bells: Vec<Bell> = accounts
             .iter()
             .filter(|row| row.account.state != AccountState::Setup)
-            .map(|row| Bell {
-                account: row.account.id,
-                property: row.account.property,
-                connection: row.account.connection,
-            })
+            .map(|row| Bell::from(&row.account))
             .collect();
         let place = Place {
             system_identifier,

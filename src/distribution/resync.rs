@@ -142,7 +142,7 @@ pub(crate) async fn mark_all(
             changed_at: None,
         })
         .collect();
-    push_state::ring(conn, &[bell(account)]).await?;
+    push_state::ring(conn, &[Bell::from(account)]).await?;
     for some in marks.chunks(MARKS_AT_ONCE) {
         mark::upsert(conn, some).await?;
     }
@@ -150,15 +150,6 @@ pub(crate) async fn mark_all(
         push_health::want_complete(conn, account.id).await?;
     }
     Ok(marks.len())
-}
-
-/// Where an account's turn is asked for.
-pub(crate) fn bell(account: &Account) -> Bell {
-    Bell {
-        account: account.id,
-        property: account.property,
-        connection: account.connection,
-    }
 }
 
 /// The zone of a property; UTC where the database of zones does not know it.

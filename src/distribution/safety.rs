@@ -58,7 +58,12 @@ async fn measure(
             .any(|rule| rule.account.is_none_or(|account| account == ear.account));
         let is_behind = ear.deaf_ms > 0 || ear.mute_ms > 0;
         let is_live = row.account.state == AccountState::Live;
-        throttle(distribution, bell(&row), is_bound && is_behind && is_live).await?;
+        throttle(
+            distribution,
+            Bell::from(&row.account),
+            is_bound && is_behind && is_live,
+        )
+        .await?;
         ears.push(ear);
     }
     let runs = safety::measure(ledger, property, ears, every_seconds).await?;
@@ -160,14 +165,6 @@ async fn let_go(distribution: &Distribution) -> Result<(), DistributionError> {
         }
     }
     Ok(())
-}
-
-fn bell(row: &AccountRow) -> Bell {
-    Bell {
-        account: row.account.id,
-        property: row.account.property,
-        connection: row.account.connection,
-    }
 }
 
 /// Nobody is behind who is late for less.

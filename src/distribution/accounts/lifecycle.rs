@@ -8,7 +8,7 @@ use keyrack_model::channel::AccountState;
 use crate::error::DistributionError;
 use crate::feed;
 use crate::handle::Distribution;
-use crate::resync::bell;
+use crate::store::push_state::Bell;
 use crate::store::{poll, push_health, push_state, told, transaction};
 
 /// Why an account's state does not change.
@@ -166,7 +166,7 @@ async fn step(
 
 async fn ring(distribution: &Distribution, row: &AccountRow) -> Result<(), DistributionError> {
     let mut tx = transaction::begin(&distribution.inner.pool).await?;
-    push_state::ring(&mut tx, &[bell(&row.account)]).await?;
+    push_state::ring(&mut tx, &[Bell::from(&row.account)]).await?;
     transaction::commit(tx).await?;
     distribution.inner.wakes.push.notify_one();
     Ok(())

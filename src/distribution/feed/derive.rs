@@ -80,7 +80,7 @@ pub(crate) fn derive(
             (houses.get(&entry.property), entry.room_type, entry.nights)
         {
             let cells = Cells::Rooms(room_type);
-            derived.mark(house, Meant::All(&entry.actor), cells, nights, reason);
+            derived.mark(house, Meant::All(Some(&entry.actor)), cells, nights, reason);
         }
         derived.events.extend(events::of(entry));
         derived.evidence.extend(evidence(entry));
@@ -93,7 +93,7 @@ pub(crate) fn derive(
                 changed_at: is_change.then_some(change.at),
             };
             let cells = change.room_type.map_or(Cells::All, Cells::Of);
-            let meant = change.account.map_or(Meant::All(""), Meant::Only);
+            let meant = change.account.map_or(Meant::All(None), Meant::Only);
             derived.mark(house, meant, cells, change.nights, reason);
         }
     }
@@ -116,10 +116,10 @@ enum Cells {
 #[derive(Clone, Copy)]
 enum Meant<'a> {
     Only(AccountId),
-    /// All, by the word of somebody. An account whose own word it is has moved its own number by
-    /// itself, which may be none of what it is told: what it sold came from its allotment while it
-    /// shows what everybody sells, or its number is capped. So it is told again.
-    All(&'a str),
+    /// All, by the word of somebody where one gave it. An account whose own word it is has moved
+    /// its own number by itself, which may be none of what it is told: what it sold came from its
+    /// allotment while it shows what everybody sells, or its number is capped. So it is told again.
+    All(Option<&'a str>),
 }
 
 impl Derived {
@@ -143,7 +143,7 @@ impl Derived {
         for listed in &house.accounts {
             let (is_meant, moved_itself) = match meant {
                 Meant::Only(only) => (only == listed.bell.account, false),
-                Meant::All(actor) => (true, listed.actor == actor),
+                Meant::All(actor) => (true, actor == Some(listed.actor.as_str())),
             };
             let reason = Reason {
                 is_cancellation: reason.is_cancellation || moved_itself,

@@ -140,11 +140,7 @@ async fn listed(
     }
     let is_told = account.state != AccountState::Setup;
     Ok(Listed {
-        bell: Bell {
-            account: account.id,
-            property: account.property,
-            connection: account.connection,
-        },
+        bell: Bell::from(account),
         actor: By::actor_of_account(&account.code),
         nights: adapter.filter(|_| is_told).and_then(|adapter| {
             let farthest = plus_days(day, adapter.capabilities().horizon_nights_max);

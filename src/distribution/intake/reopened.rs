@@ -22,13 +22,7 @@ pub(super) fn listings(reports: &[ReservationReport], outcomes: &[Outcome]) -> B
     let later = outcomes
         .iter()
         .filter(|outcome| reports[outcome.index].kind != RevisionKind::New);
-    later
-        .map(|outcome| Bell {
-            account: outcome.account.id,
-            property: outcome.account.property,
-            connection: outcome.account.connection,
-        })
-        .collect()
+    later.map(|outcome| Bell::from(&outcome.account)).collect()
 }
 
 /// Marks the open rooms that were told, or may have arrived, since the last complete poll began.

@@ -5,6 +5,7 @@
 //! a circle.
 
 use jiff_sqlx::Timestamp;
+use keyrack_model::channel::Account;
 use keyrack_model::id::{AccountId, ConnectionId, PropertyId};
 use sqlx::{PgConnection, PgExecutor};
 use uuid::Uuid;
@@ -21,6 +22,16 @@ pub(crate) struct Bell {
     pub(crate) property: PropertyId,
     /// Its login.
     pub(crate) connection: ConnectionId,
+}
+
+impl From<&Account> for Bell {
+    fn from(account: &Account) -> Self {
+        Self {
+            account: account.id,
+            property: account.property,
+            connection: account.connection,
+        }
+    }
 }
 
 /// Asks for a turn of each account: at once, or when the channel is to be left in peace no more.
