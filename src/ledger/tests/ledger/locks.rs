@@ -40,14 +40,27 @@ fn round(hotel: &Hotel, number: usize, guest: usize) -> Vec<Asked> {
     all
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn three_daemons_that_write_the_same_new_names_and_nights_never_wait_in_a_ring() {
-    let hotel = Hotel::of(1_000).await;
-    let daemons: [Ledger; 3] = [
+async fn three_daemons(hotel: &Hotel) -> [Ledger; 3] {
+    [
         hotel.ledger.clone(),
         hotel.second_daemon().await,
         hotel.second_daemon().await,
-    ];
+    ]
+}
+
+/// Ends the daemons: what a backend has counted is told at its end at the latest.
+async fn assert_no_ring(hotel: &Hotel, daemons: &[Ledger]) {
+    for daemon in daemons {
+        daemon.close().await;
+    }
+    let deadlocks = "select deadlocks from pg_stat_database where datname = current_database()";
+    assert_eq!(hotel.count(deadlocks).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_daemons_that_write_the_same_new_names_and_nights_never_wait_in_a_ring() {
+    let hotel = Hotel::of(1_000).await;
+    let daemons = three_daemons(&hotel).await;
     for number in 0..40 {
         let mut asking = Vec::new();
         for (guest, daemon) in daemons.iter().enumerate() {
@@ -63,12 +76,7 @@ async fn three_daemons_that_write_the_same_new_names_and_nights_never_wait_in_a_
                 .expect("rooms enough");
         }
     }
-    // What a backend has counted is told at its end at the latest.
-    for daemon in &daemons {
-        daemon.close().await;
-    }
-    let deadlocks = "select deadlocks from pg_stat_database where datname = current_database()";
-    assert_eq!(hotel.count(deadlocks).await, 0);
+    assert_no_ring(&hotel, &daemons).await;
     // Of each round one fact, one wish of the key, and one other of each daemon.
     let made = hotel.count("select count(*) from reservation").await;
     assert_eq!(made, 40 * 5);
@@ -81,11 +89,7 @@ async fn three_daemons_that_write_the_same_new_names_and_nights_never_wait_in_a_
 async fn three_daemons_that_agree_and_sell_the_same_nights_never_wait_in_a_ring() {
     let hotel = Hotel::of(1_000).await;
     let allotment = agreed(&hotel, 4, 200).await;
-    let daemons: [Ledger; 3] = [
-        hotel.ledger.clone(),
-        hotel.second_daemon().await,
-        hotel.second_daemon().await,
-    ];
+    let daemons = three_daemons(&hotel).await;
     for number in 0..40 {
         let mut asking = Vec::new();
         for (at, daemon) in daemons.iter().enumerate() {
@@ -133,9 +137,5 @@ async fn three_daemons_that_agree_and_sell_the_same_nights_never_wait_in_a_ring(
         }
     }
     proven(&hotel).await;
-    for daemon in &daemons {
-        daemon.close().await;
-    }
-    let deadlocks = "select deadlocks from pg_stat_database where datname = current_database()";
-    assert_eq!(hotel.count(deadlocks).await, 0);
+    assert_no_ring(&hotel, &daemons).await;
 }
