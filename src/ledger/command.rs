@@ -182,6 +182,13 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Whether it raises the version of its property's rules: terms of an allotment are rules.
+    pub fn raises_rules(&self) -> bool {
+        matches!(self, Self::Agree(_))
+    }
+}
+
 /// A channel's fact, with how it is known again.
 #[derive(Clone, Debug)]
 pub struct Fact {

@@ -31,6 +31,7 @@ pub(super) fn of<'a>(
     let mut keys = Keys::default();
     for asked in commands {
         keys.properties.insert(asked.property);
+        keys.raises_rules |= asked.command.raises_rules();
         if let Some(key) = &asked.idempotency {
             keys.receipts.insert((key.scope.clone(), key.key.clone()));
         }
@@ -177,7 +178,6 @@ impl Keys {
                 }
             }
             Command::Agree(agreement) => {
-                self.raises_rules = true;
                 if let Some(nights) = agreement.nights {
                     self.nights(rules, agreement.terms.room_type, nights);
                 }

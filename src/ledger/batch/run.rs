@@ -34,14 +34,6 @@ const ROUNDS_MAX: u32 = 6;
 impl<'a> Attempt<'a> {
     /// Without locks: on what is remembered, or a read, a decision, a call.
     pub(super) async fn unlocked(&self, conn: &mut PgConnection) -> Result<Tried, LedgerError> {
-        // Their property is written first, and what applies a batch would write it late.
-        if self
-            .commands
-            .iter()
-            .any(|c| matches!(c.command, Command::Agree(_)))
-        {
-            return self.locked(conn).await;
-        }
         let mut known = self.begin(conn).await?;
         let mut keys = self.provable_keys(&known);
         if let Some(keys) = &keys

@@ -169,7 +169,10 @@ impl Workshop {
         let mut last = LedgerError::Conflict;
         let mut relook = false;
         let properties = || commands.iter().map(|one| one.property);
-        let mut is_locked = self.contention.is_likely(properties());
+        // A property whose rules are changed is locked before all else, and what applies a batch
+        // alone would write it late.
+        let mut is_locked = self.contention.is_likely(properties())
+            || commands.iter().any(|one| one.command.raises_rules());
         let makes_one = |one: &&Asked| matches!(one.command, Command::Request(_));
         if commands.iter().any(makes_one) {
             self.numbers.begin();

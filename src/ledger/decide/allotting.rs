@@ -90,8 +90,6 @@ pub struct AllotmentChanges {
     pub terms: Vec<Terms>,
     /// Rules that begin or cease to hold on a night.
     pub switches: Vec<(PropertyId, PoolRuleId, TypeNight, bool)>,
-    /// The allotted rooms of a night of the house change: all nights go by their keys then.
-    pub moves_nights: bool,
 }
 
 impl AllotmentChanges {
@@ -101,7 +99,6 @@ impl AllotmentChanges {
             && self.entries.is_empty()
             && self.terms.is_empty()
             && self.switches.is_empty()
-            && !self.moves_nights
     }
 }
 
@@ -229,7 +226,6 @@ impl Draft {
             entries,
             terms,
             switches: Vec::new(),
-            moves_nights: false,
         }
     }
 }

@@ -61,7 +61,6 @@ impl Draft {
             let after = self.seen.nights[key];
             let rules = &self.seen.rules[&key.0];
             let has_case = changes.judge(*key, &before.balance, &after.balance, rules);
-            changes.allotments.moves_nights |= after.balance.allotted != before.balance.allotted;
             let turns = self.turn(*key, after.balance.free(), &mut changes.allotments);
             if has_case || turns || after.balance != before.balance {
                 changes.nights.push((*key, before.version, after.balance));
