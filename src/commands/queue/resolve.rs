@@ -103,7 +103,7 @@ impl Out {
                     true => Vec::new(),
                     false => self.moves.of(&read(desk, self.case).await?)?,
                 };
-                json!({ "ending": ending.as_str(), "moves": moves })
+                json!({ "ending": ending.name(), "moves": moves })
             }
             (None, None) => Value::Null,
         };
@@ -130,15 +130,28 @@ impl Out {
 }
 
 impl EndingName {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Upgrade => "upgrade",
-            Self::Swap => "swap",
-            Self::SisterProperty => "sister_property",
-            Self::Walk => "walk",
-            Self::RelocatedByChannel => "relocated_by_channel",
-            Self::Cured => "cured",
-            Self::AcceptedAsIs => "accepted_as_is",
-        }
+    /// As it is written, here and in the API.
+    fn name(self) -> Option<String> {
+        let value = self.to_possible_value();
+        value.map(|value| value.get_name().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyrack_model::overbooking::Ending;
+
+    use super::*;
+
+    #[test]
+    fn cases_end_here_as_the_api_spells_it() {
+        let names: Vec<_> = EndingName::value_variants()
+            .iter()
+            .map(|one| one.name())
+            .collect();
+        assert_eq!(
+            names,
+            Ending::ALL.map(|ending| Some(ending.as_str().to_owned()))
+        );
     }
 }
