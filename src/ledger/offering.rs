@@ -7,6 +7,7 @@ use keyrack_model::id::{ReservationId, RoomTypeId};
 use uuid::Uuid;
 
 use crate::command::{Asked, By, Command, HoldEnd, Idempotency, Wish, WishedRoom};
+use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::store::waitlist::{self as table, Hold};
@@ -152,22 +153,34 @@ pub(crate) async fn settle(
     Ok(())
 }
 
-/// Gives the hold of a wish back.
+/// Gives the hold of a wish that was taken back to others. Only a hold: what the guest has confirmed
+/// in the same moment is his, and the wish is accepted.
 pub(crate) async fn give_back(ledger: &Ledger, wish: &Waiting, by: &By) -> Result<(), LedgerError> {
-    let Some((reservation, ..)) = wish.offer else {
-        return Ok(());
-    };
-    let command = Command::Cancel {
-        reservation,
-        reason: Some("the wish was taken back".to_owned()),
-        told_channel: false,
-        version: None,
-    };
-    let asked = Asked::new(wish.property, Arc::new(by.clone()), command);
-    if let Err(refusal) = ledger.ask(asked).await? {
-        tracing::debug!(refusal = refusal.code(), "no hold to give back");
+    loop {
+        let mut conn = connection::reader(ledger).await?;
+        let hold = match table::hold(&mut conn, wish).await? {
+            Some(hold) if hold.is_kept => return table::accept_after_all(&mut conn, wish).await,
+            Some(hold) if hold.is_alive => hold,
+            _ => return Ok(()),
+        };
+        drop(conn);
+        let command = Command::Cancel {
+            reservation: hold.reservation,
+            reason: Some("the wish was taken back".to_owned()),
+            told_channel: false,
+            version: Some(hold.version),
+        };
+        let asked = Asked::new(wish.property, Arc::new(by.clone()), command);
+        match ledger.ask(asked).await? {
+            // It was extended or confirmed since it was read: looked at again.
+            Err(Refusal::VersionMismatch { .. }) => {}
+            Err(refusal) => {
+                tracing::warn!(refusal = refusal.code(), "a hold is not given back");
+                return Ok(());
+            }
+            Ok(_) => return Ok(()),
+        }
     }
-    Ok(())
 }
 
 fn worker() -> By {

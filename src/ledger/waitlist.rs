@@ -105,8 +105,9 @@ pub async fn find(
     table::find(&mut conn, id, wish).await
 }
 
-/// Takes a wish back, and the hold that it was offered with it; a repeat changes nothing. `None`
-/// where there is no such wish.
+/// Takes a wish back, and the hold that it was offered with it; a repeat changes nothing. Where the
+/// guest has confirmed the hold, his reservation stays and the wish is accepted. `None` where there
+/// is no such wish.
 ///
 /// # Errors
 ///
@@ -125,9 +126,13 @@ pub async fn cancel(
         if !known.is_open() {
             return Ok(Some(known));
         }
-        if table::end(&mut conn, &known, "cancelled", None).await? {
+        let is_kept = table::hold(&mut conn, &known)
+            .await?
+            .is_some_and(|hold| hold.is_kept);
+        let status = if is_kept { "accepted" } else { "cancelled" };
+        if table::end(&mut conn, &known, status, None).await? {
             drop(conn);
-            if known.status == "offered" {
+            if !is_kept && known.status == "offered" {
                 give_back(ledger, &known, by).await?;
             }
             return find(ledger, id, wish).await;

@@ -350,6 +350,23 @@ pub(crate) async fn end(
     Ok(done.rows_affected() > 0)
 }
 
+/// A wish whose hold was confirmed while it was taken back.
+pub(crate) async fn accept_after_all(
+    conn: &mut PgConnection,
+    wish: &Waiting,
+) -> Result<(), LedgerError> {
+    sqlx::query(
+        "update waitlist set status = 'accepted', version = version + 1
+         where property_id = $1 and wish_id = $2 and status = 'cancelled'",
+    )
+    .bind(wish.property.0)
+    .bind(wish.id)
+    .execute(conn)
+    .await
+    .map_err(LedgerError::while_doing("accepting a wish"))?;
+    Ok(())
+}
+
 /// Forgets wishes that have ended, with their guests, once their nights are long over.
 pub(crate) async fn forget(
     conn: &mut PgConnection,

@@ -313,6 +313,49 @@ async fn a_wish_that_is_taken_back_gives_its_hold_back_and_a_repeat_changes_noth
 }
 
 #[tokio::test]
+async fn what_was_confirmed_is_not_given_back_with_the_wish() {
+    let hotel = Hotel::with_nights(1).await;
+    let wish = hotel.waits(0, 1, &[hotel.double]).await;
+    hotel.looked().await;
+    let offered = hotel.wish_of(wish.id).await;
+    hotel
+        .confirm(hold(&offered), None)
+        .await
+        .expect("confirmed");
+    // Nobody has looked at the offer since: the wish still says that it waits for an answer.
+    let taken_back = cancel(&hotel, wish.id).await;
+    assert_eq!(taken_back.status, "accepted");
+    let kept = keyrack_ledger::reservations::load(&hotel.ledger, hotel.property, hold(&offered));
+    let kept = kept.await.expect("no failure").expect("the reservation");
+    assert_eq!(kept.reservation.status, Status::Confirmed);
+    hotel.assert_proven().await;
+}
+
+#[tokio::test]
+async fn a_confirm_and_a_taking_back_at_once_agree_on_what_became_of_the_wish() {
+    let hotel = Hotel::with_nights(1).await;
+    for night in 0..24 {
+        let wish = hotel.waits(night, 1, &[hotel.double]).await;
+        hotel.looked().await;
+        let offered = hotel.wish_of(wish.id).await;
+        let confirming = hotel.confirm(hold(&offered), None);
+        let (confirmed, taken_back) = tokio::join!(confirming, cancel(&hotel, wish.id));
+        let kept =
+            keyrack_ledger::reservations::load(&hotel.ledger, hotel.property, hold(&offered));
+        let kept = kept.await.expect("no failure").expect("the reservation");
+        let (became, is) = match confirmed {
+            Ok(_) => ("accepted", Status::Confirmed),
+            Err(_) => ("cancelled", Status::Cancelled),
+        };
+        assert_eq!(
+            (taken_back.status.as_str(), kept.reservation.status),
+            (became, is)
+        );
+    }
+    hotel.assert_proven().await;
+}
+
+#[tokio::test]
 async fn what_a_rule_forbids_is_not_offered_and_not_asked_for_again_at_once() {
     let hotel = Hotel::with_nights(1).await;
     hotel.set("bookable_from", "date '2031-01-01'").await;
