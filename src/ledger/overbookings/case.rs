@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use keyrack_model::id::{CaseId, PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::id::{CaseId, PropertyId, ReservationId, RoomStayId, RoomTypeId};
 use keyrack_model::overbooking::Ending;
 use keyrack_model::stay::StayDate;
 use serde_json::Value;
@@ -70,15 +70,21 @@ impl Case {
     pub fn has_ended_by(
         &self,
         ending: Ending,
-        moved: impl IntoIterator<Item = ReservationId>,
+        moved: impl IntoIterator<Item = (ReservationId, Option<RoomStayId>)>,
     ) -> bool {
-        let asked: BTreeSet<String> = moved.into_iter().map(|id| id.to_string()).collect();
+        let moved = moved.into_iter();
+        let asked: BTreeSet<_> = moved
+            .map(|(id, room)| (id.to_string(), room.map(|room| i64::from(room.0))))
+            .collect();
         let moves = self.resolution.as_ref().and_then(|told| told.get("moves"));
         let moves = moves
             .and_then(Value::as_array)
             .map_or(&[][..], Vec::as_slice);
-        let id = |one: &Value| one.get("reservation")?.as_str().map(str::to_owned);
-        let moved: BTreeSet<String> = moves.iter().filter_map(id).collect();
+        let place = |one: &Value| {
+            let id = one.get("reservation")?.as_str()?.to_owned();
+            Some((id, one.get("room_stay_id").and_then(Value::as_i64)))
+        };
+        let moved: BTreeSet<_> = moves.iter().filter_map(place).collect();
         !self.is_open() && self.outcome.as_deref() == Some(ending.as_str()) && moved == asked
     }
 

@@ -7,11 +7,12 @@ use keyrack_model::stay::StayDate;
 use serde_json::{Value, json};
 
 use crate::command::{Asked, By, Command};
-use crate::decide::overbooking::cost::approved;
-use crate::decide::overbooking::end::CaseEnd;
-use crate::decide::overbooking::moves::is_concerned;
+use crate::decide::overbooking::cost::{approved, policy_minor};
+use crate::decide::overbooking::end::{CaseEnd, CaseMove};
+use crate::decide::overbooking::moves::{is_concerned, is_of_channel};
 use crate::decide::overbooking::sheet::closed;
 use crate::decide::refusal::Refusal;
+use crate::decide::state::RoomStay;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::overbookings::case::{Case, load};
@@ -32,7 +33,7 @@ pub(super) async fn end(
     let Some(before) = load(ledger, property, id).await? else {
         return Ok(Err(missing()));
     };
-    let moved = end.moves.iter().map(|one| one.reservation);
+    let moved = end.moves.iter().map(|one| (one.reservation, one.room_stay));
     if before.has_ended_by(end.ending, moved) {
         return Ok(Ok(before));
     }
@@ -79,30 +80,30 @@ async fn say_how(
         return Ok(Err(refusal));
     }
     let currency = ground.currency();
-    let cost_minor = end.cost_minor;
-    if let Some(cost) = cost_minor.filter(|_| !end.may_approve) {
+    let rooms = end.moves.iter().flat_map(|one| rooms_of(&gone, one));
+    let expected = policy_minor(&ground.policy, end.ending, ground.today, rooms);
+    if !end.may_approve {
         let up_to = case
             .approval
             .as_ref()
             .and_then(|told| told.get("up_to_minor")?.as_i64());
-        if let Err(refusal) = approved(&ground.policy, up_to, (cost, currency)) {
+        let costs = (end.cost_minor, expected);
+        if let Err(refusal) = approved(&ground.policy, up_to, costs, currency) {
             return Ok(Err(refusal));
         }
     }
+    let cost_minor = end.cost_minor.or(expected);
     if end.rehearses {
         return Ok(Ok(case.clone()));
     }
-    let moves: Vec<Value> = gone
-        .iter()
-        .map(|folio| {
-            let id = folio.reservation.id;
-            let told = end.moves.iter().find(|one| one.reservation == id);
-            json!({
-                "reservation": id, "number": folio.reservation.number,
-                "elsewhere": told.and_then(|one| one.elsewhere.clone()),
-            })
+    let each = end.moves.iter().map(|one| {
+        let known = gone.iter().find(|f| f.reservation.id == one.reservation);
+        json!({
+            "reservation": one.reservation, "number": known.map(|f| f.reservation.number),
+            "room_stay_id": one.room_stay, "elsewhere": one.elsewhere,
         })
-        .collect();
+    });
+    let moves: Vec<Value> = each.collect();
     let resolution = json!({ "moves": moves, "note": end.note });
     let cost = cost_minor.map(|minor| (minor, currency.code()));
     let outcome = end.ending.as_str();
@@ -126,7 +127,10 @@ fn have_left(case: &Case, end: &CaseEnd, gone: &[Folio]) -> Result<(), Refusal> 
         let Some(guest) = known.map(|folio| &folio.reservation) else {
             return Err(Refusal::NotFound("reservation".to_owned()));
         };
-        if guest.status != Status::Cancelled {
+        let is_meant = |room: &&RoomStay| Some(room.id) == one.room_stay;
+        let room = guest.rooms.iter().find(is_meant);
+        let has_left = room.is_some_and(|room| room.is_given_back);
+        if guest.status != Status::Cancelled && !has_left {
             let words = format!(
                 "the case has cured itself, and reservation {} is {}: if its guest leaves as well, \
                  cancel it first",
@@ -135,7 +139,18 @@ fn have_left(case: &Case, end: &CaseEnd, gone: &[Folio]) -> Result<(), Refusal> 
             );
             return Err(Refusal::invalid(format!("/moves/{at}"), words));
         }
-        is_concerned(guest, (case.room_type_id, &nights), at)?;
+        is_concerned(guest, one.room_stay, (case.room_type_id, &nights), at)?;
+        is_of_channel(guest, end.ending, at)?;
     }
     Ok(())
+}
+
+/// The rooms of those who have left that a move speaks of.
+fn rooms_of<'a>(gone: &'a [Folio], one: &'a CaseMove) -> impl Iterator<Item = &'a RoomStay> {
+    let guest = gone.iter().find(|f| f.reservation.id == one.reservation);
+    let rooms = guest.into_iter().flat_map(|f| &f.reservation.rooms);
+    rooms.filter(|room| match one.room_stay {
+        Some(id) => room.id == id,
+        None => !room.is_given_back,
+    })
 }

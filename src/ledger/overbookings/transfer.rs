@@ -8,7 +8,7 @@
 pub(crate) mod leg;
 mod steps;
 
-use keyrack_model::id::{PropertyId, ReservationId};
+use keyrack_model::id::{PropertyId, ReservationId, RoomStayId};
 use keyrack_model::overbooking::Ending;
 use uuid::Uuid;
 
@@ -30,6 +30,8 @@ use crate::store::{connection, folio, property, room_type};
 pub struct Departure {
     /// Which reservation.
     pub reservation: ReservationId,
+    /// Which of its rooms; `None` is all of them.
+    pub room_stay: Option<RoomStayId>,
     /// The version that was read, where the caller says.
     pub version: Option<i64>,
     /// Code of the hotel.
@@ -50,7 +52,9 @@ pub async fn end(
     let Some(case) = load(ledger, property, end.case).await? else {
         return Ok(Err(missing()));
     };
-    let leaving = departures.iter().map(|one| one.reservation);
+    let leaving = departures
+        .iter()
+        .map(|one| (one.reservation, one.room_stay));
     if case.has_ended_by(Ending::SisterProperty, leaving) {
         return Ok(Ok(case));
     }
@@ -161,6 +165,7 @@ async fn legs(
         };
         legs.push(Leg {
             reservation: one.reservation,
+            room_stay: one.room_stay,
             version: one.version.unwrap_or(guest.reservation.version),
             property: there.id,
             code: there.code,

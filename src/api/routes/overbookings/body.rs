@@ -37,7 +37,7 @@ pub struct MoveBody {
     /// The version of it that was read: then it is moved only as it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
-    /// Which of its rooms; left out, its only one.
+    /// Which of its rooms; left out, its only one, and of a guest who leaves the house all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room_stay_id: Option<i32>,
     /// Into which room type: here for `upgrade` and `swap`, there for `sister_property`.
@@ -164,6 +164,7 @@ impl ResolveBody {
             }
             departures.push(Departure {
                 reservation: ReservationId(one.reservation),
+                room_stay: one.room_stay_id.map(RoomStayId),
                 version: one.version,
                 property: property.unwrap_or_default(),
                 room_type: room_type.unwrap_or_default(),

@@ -271,7 +271,7 @@ fn way_out(way: WayOut, currency: Currency) -> WayOutView {
     let moves = way.moves.into_iter().map(|(guest, to)| MoveBody {
         reservation: guest.reservation.0,
         version: Some(guest.version),
-        room_stay_id: to.is_some().then_some(guest.room_stay.0),
+        room_stay_id: Some(guest.room_stay.0),
         room_type: to.or_else(|| there.clone()),
         property: sister.clone(),
         elsewhere: None,

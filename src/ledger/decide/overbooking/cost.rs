@@ -2,6 +2,7 @@
 
 use keyrack_model::money::{Currency, Money};
 use keyrack_model::overbooking::Ending;
+use keyrack_model::stay::StayDate;
 
 use super::end::CaseEnd;
 use super::moves::Moved;
@@ -9,41 +10,61 @@ use super::policy::{OverbookingPolicy, lead_days, nights_ahead};
 use crate::decide::draft::Draft;
 use crate::decide::refusal::Refusal;
 use crate::decide::rules::Rules;
+use crate::decide::state::RoomStay;
 
-/// What was said, else what the policy says of the moves.
+/// What the policy says of the moves; `None` where it says nothing.
 pub(super) fn cost(draft: &Draft, rules: &Rules, end: &CaseEnd, moved: &Moved) -> Option<i64> {
-    if end.cost_minor.is_some() {
-        return end.cost_minor;
-    }
-    let policy = &rules.policies.overbooking;
+    let rooms = moved.values().flat_map(|(before, after)| {
+        let stays = |room: &RoomStay| {
+            let mut others = after.present_rooms();
+            after.status == before.status
+                && others.any(|one| one.id == room.id && one.room_type == room.room_type)
+        };
+        before.present_rooms().filter(move |room| !stays(room))
+    });
     let today = rules.business_day(draft.now());
-    let per_night = match end.ending {
+    policy_minor(&rules.policies.overbooking, end.ending, today, rooms)
+}
+
+/// What the policy says of rooms that are moved by such an ending, in minor units. What a channel
+/// bills for finding another hotel is about what a walk costs. `None` where it says nothing.
+pub fn policy_minor<'a>(
+    policy: &OverbookingPolicy,
+    ending: Ending,
+    today: StayDate,
+    rooms: impl Iterator<Item = &'a RoomStay>,
+) -> Option<i64> {
+    let per_night = match ending {
         Ending::Upgrade => Some(policy.upgrade_per_night_minor),
         Ending::SisterProperty => Some(policy.sister_per_night_minor),
-        Ending::Walk => None,
+        Ending::Walk | Ending::RelocatedByChannel => None,
         _ => return None,
     };
     let mut sum: i64 = 0;
-    for (before, _) in moved.values() {
-        for room in before.present_rooms() {
-            let nights = nights_ahead(today, room.arrival, room.departure);
-            let lead = lead_days(today, room.arrival);
-            let one = match per_night {
-                Some(minor) => minor.checked_mul(i64::from(nights) * i64::from(room.quantity))?,
-                None => policy.walk_minor(nights, lead, room.quantity)?,
-            };
-            sum = sum.checked_add(one)?;
-        }
+    for room in rooms {
+        let nights = nights_ahead(today, room.arrival, room.departure);
+        let lead = lead_days(today, room.arrival);
+        let one = match per_night {
+            Some(minor) => minor.checked_mul(i64::from(nights) * i64::from(room.quantity))?,
+            None => policy.walk_minor(nights, lead, room.quantity)?,
+        };
+        sum = sum.checked_add(one)?;
     }
     Some(sum)
 }
 
-/// Whether a cost may be spent: within the policy, or within what a manager has approved.
+/// Whether a cost may be spent: within the policy, or within what a manager has approved. The
+/// greater of what was said and what the policy expects counts: nobody goes round an approval by
+/// saying less.
 pub fn approved(
     policy: &OverbookingPolicy,
     up_to_minor: Option<i64>,
-    (cost_minor, currency): (i64, Currency),
+    (said_minor, expected_minor): (Option<i64>, Option<i64>),
+    currency: Currency,
 ) -> Result<(), Refusal> {
+    let Some(cost_minor) = said_minor.max(expected_minor) else {
+        return Ok(());
+    };
     let is_approved = up_to_minor.is_some_and(|up_to| cost_minor <= up_to);
     if is_approved || !policy.needs_approval(cost_minor) {
         return Ok(());

@@ -45,7 +45,7 @@ pub struct CaseMove {
     pub reservation: ReservationId,
     /// The version that was read, where the caller says.
     pub version: Option<i64>,
-    /// Which of its rooms; `None` is its only one.
+    /// Which of its rooms; `None` is its only one, or of a guest who leaves all of them.
     pub room_stay: Option<RoomStayId>,
     /// To rooms of this type; `None` is out of the house.
     pub to: Option<RoomTypeId>,
@@ -97,11 +97,12 @@ pub fn end(draft: &mut Draft, property: PropertyId, end: &CaseEnd) -> Answer {
     let rules = draft.rules(property);
     check_shape(end)?;
     let moved = moved(draft, (property, &case), &rules, end)?;
-    let cost_minor = cost(draft, &rules, end, &moved);
-    if let Some(cost) = cost_minor.filter(|_| !end.may_approve) {
-        let policy = &rules.policies.overbooking;
-        approved(policy, case.approved_minor, (cost, rules.currency))?;
+    let expected = cost(draft, &rules, end, &moved);
+    if !end.may_approve {
+        let (policy, costs) = (&rules.policies.overbooking, (end.cost_minor, expected));
+        approved(policy, case.approved_minor, costs, rules.currency)?;
     }
+    let cost_minor = end.cost_minor.or(expected);
     let (delta, sold) = shifts(moved.values());
     fits(draft, property, &delta)?;
     if beyond(draft, property, &case, &Shift::new()).is_empty() {
@@ -155,22 +156,22 @@ struct Put {
 
 /// Writes the moves down.
 fn put_down(draft: &mut Draft, case: &SeenCase, end: &CaseEnd, moved: Moved) -> Put {
-    let mut moves = Vec::new();
+    let told = |one: &CaseMove| EndedMove {
+        reservation: one.reservation,
+        number: moved.get(&one.reservation).map_or(0, |(_, r)| r.number),
+        room_stay: one.room_stay,
+        room_type: one.to,
+        elsewhere: one.elsewhere.clone(),
+    };
+    let moves = end.moves.iter().map(told).collect();
     let mut nights = Vec::new();
     let mut last = None;
-    for (id, (_, after)) in moved {
-        let wished = end.moves.iter().find(|wished| wished.reservation == id);
+    for (_, after) in moved.into_values() {
         let why = format!("overbooking case {}: {}", case.id, end.ending.as_str());
         let (after, touched) = match after.status {
             Status::Cancelled => cancelled(draft, after_as_before(draft, after), Some(&why)),
             _ => draft.put(after, "modified", Some(why)),
         };
-        moves.push(EndedMove {
-            reservation: id,
-            number: after.number,
-            room_type: wished.and_then(|wished| wished.to),
-            elsewhere: wished.and_then(|wished| wished.elsewhere.clone()),
-        });
         nights.extend(touched);
         last = Some(after);
     }

@@ -1,8 +1,8 @@
 //! The moves of guests by which a case ends: what is wrong with them, and the reservations after.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use keyrack_model::id::{PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::id::{PropertyId, ReservationId, RoomStayId, RoomTypeId};
 use keyrack_model::overbooking::Ending;
 use keyrack_model::reservation::{Source, Status};
 use keyrack_model::stay::StayDate;
@@ -12,6 +12,7 @@ use super::sheet::SeenCase;
 use crate::decide::draft::Draft;
 use crate::decide::hold::present;
 use crate::decide::refusal::Refusal;
+use crate::decide::request::total;
 use crate::decide::rules::Rules;
 use crate::decide::state::{Reservation, RoomStay};
 
@@ -40,10 +41,8 @@ pub(super) fn check_shape(end: &CaseEnd) -> Result<(), Refusal> {
         };
         return wrong(&format!("/moves/{at}/room_type"), words);
     }
-    let place = |one: &CaseMove| (one.reservation, one.room_stay.filter(|_| into_rooms));
-    let mut named = BTreeSet::new();
-    if let Some(at) = end.moves.iter().position(|one| !named.insert(place(one))) {
-        let words = "is named twice: name each guest once";
+    if let Some(at) = (0..end.moves.len()).find(|at| is_named_before(&end.moves, *at)) {
+        let words = "is named twice: name each guest, or each of his rooms, once";
         return wrong(&format!("/moves/{at}/reservation"), words);
     }
     let reason = end.note.as_deref().unwrap_or_default().trim();
@@ -54,6 +53,18 @@ pub(super) fn check_shape(end: &CaseEnd) -> Result<(), Refusal> {
         return wrong("/cost", "a cost is not negative");
     }
     Ok(())
+}
+
+/// Whether an earlier move names the same room, or one of the two names no room: that is all of
+/// them.
+fn is_named_before(moves: &[CaseMove], at: usize) -> bool {
+    let (earlier, rest) = moves.split_at(at);
+    let is_same = |one: &CaseMove, other: &CaseMove| {
+        let apart = one.room_stay.is_some() && other.room_stay.is_some();
+        one.reservation == other.reservation && (!apart || one.room_stay == other.room_stay)
+    };
+    rest.first()
+        .is_some_and(|one| earlier.iter().any(|other| is_same(one, other)))
 }
 
 /// Reservations before and after their moves.
@@ -76,8 +87,9 @@ pub(super) fn moved(
         match one.to {
             Some(room_type) => put_into(rules, after, one, room_type, &pointer)?,
             None => {
-                is_concerned(after, (case.room_type, &case.nights), at)?;
-                let_go(after, end.told_channel)?;
+                is_concerned(after, one.room_stay, (case.room_type, &case.nights), at)?;
+                is_of_channel(after, end.ending, at)?;
+                let_go(after, one.room_stay, end.told_channel, &pointer)?;
             }
         }
     }
@@ -117,7 +129,13 @@ fn put_into(
     Ok(())
 }
 
-fn let_go(after: &mut Reservation, told_channel: bool) -> Result<(), Refusal> {
+/// A guest leaves, or one of his rooms is given back and he keeps the others.
+fn let_go(
+    after: &mut Reservation,
+    room: Option<RoomStayId>,
+    told_channel: bool,
+    pointer: &str,
+) -> Result<(), Refusal> {
     match after.status {
         Status::Held | Status::Confirmed | Status::Cancelled => {}
         Status::CheckedIn => {
@@ -137,14 +155,44 @@ fn let_go(after: &mut Reservation, told_channel: bool) -> Result<(), Refusal> {
     if after.source == Source::Channel && !told_channel {
         return Err(Refusal::NeedsToldChannel);
     }
-    after.status = Status::Cancelled;
+    let keeps_others = after.present_rooms().any(|one| Some(one.id) != room);
+    match room.filter(|_| keeps_others && after.status != Status::Cancelled) {
+        None => after.status = Status::Cancelled,
+        Some(id) => {
+            let mut rooms = after.rooms.iter_mut().filter(|one| !one.is_given_back);
+            let found = rooms.find(|one| one.id == id).ok_or_else(|| {
+                let words = format!("room {id} was given back before: leave it out");
+                Refusal::invalid(format!("{pointer}/room_stay_id"), words)
+            })?;
+            found.is_given_back = true;
+            after.detail.total = total(&after.rooms).or(after.detail.total);
+            if !after.has_unmapped_room() {
+                after.unflag("unmapped");
+            }
+        }
+    }
     Ok(())
 }
 
+/// A channel finds another hotel for its own guests only.
+pub fn is_of_channel(guest: &Reservation, ending: Ending, at: usize) -> Result<(), Refusal> {
+    if ending != Ending::RelocatedByChannel || guest.source == Source::Channel {
+        return Ok(());
+    }
+    let words = format!(
+        "reservation {} was not sold by a channel, so none finds its guest another hotel: choose \
+         walk or sister_property",
+        guest.number
+    );
+    Err(Refusal::invalid(format!("/moves/{at}/reservation"), words))
+}
+
 /// Who leaves the house for a case has, or had, a room of its type on one of its nights: nobody
-/// else is sent away in passing. `at` is the place of the move.
+/// else is sent away in passing. Where one room is named, it is that one. `at` is the place of the
+/// move.
 pub fn is_concerned(
     guest: &Reservation,
+    room: Option<RoomStayId>,
     (room_type, nights): (RoomTypeId, &[StayDate]),
     at: usize,
 ) -> Result<(), Refusal> {
@@ -156,14 +204,29 @@ pub fn is_concerned(
         let mut nights = nights.iter();
         nights.any(|night| (room.arrival..room.departure).contains(night))
     };
-    if guest.rooms.iter().any(|room| takes(room) && sleeps(room)) {
+    let is_meant = |one: &&RoomStay| room.is_none_or(|id| one.id == id);
+    let mut meant = guest.rooms.iter().filter(is_meant);
+    if meant.any(|room| takes(room) && sleeps(room)) {
         return Ok(());
     }
-    let words = format!(
-        "reservation {} has no room of this type on the nights of the case: leave it out",
-        guest.number
-    );
-    Err(Refusal::invalid(format!("/moves/{at}/reservation"), words))
+    let number = guest.number;
+    let (field, words) = match room {
+        Some(id) => (
+            "room_stay_id",
+            format!(
+                "room {id} of reservation {number} is none of this type on the nights of the case: \
+                 leave it out"
+            ),
+        ),
+        None => (
+            "reservation",
+            format!(
+                "reservation {number} has no room of this type on the nights of the case: leave it \
+                 out"
+            ),
+        ),
+    };
+    Err(Refusal::invalid(format!("/moves/{at}/{field}"), words))
 }
 
 /// A reservation that leaves, as it stands: cancelling it writes the rest down.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keyrack_model::id::{CaseId, PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::id::{CaseId, PropertyId, ReservationId, RoomStayId, RoomTypeId};
 use keyrack_model::money::Currency;
 use keyrack_model::overbooking::Ending;
 use keyrack_model::stay::StayDate;
@@ -78,6 +78,8 @@ pub struct EndedMove {
     pub reservation: ReservationId,
     /// Its short number.
     pub number: i64,
+    /// Which of its rooms, where that was said.
+    pub room_stay: Option<RoomStayId>,
     /// Into which type; `None` is out of the house.
     pub room_type: Option<RoomTypeId>,
     /// Where he sleeps instead.

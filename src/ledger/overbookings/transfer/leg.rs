@@ -1,6 +1,6 @@
 //! What lies in the row of a transfer.
 
-use keyrack_model::id::{PropertyId, ReservationId, RoomTypeId};
+use keyrack_model::id::{PropertyId, ReservationId, RoomStayId, RoomTypeId};
 use serde::{Deserialize, Serialize};
 
 use crate::decide::overbooking::end::CaseMove;
@@ -9,6 +9,9 @@ use crate::decide::overbooking::end::CaseMove;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Leg {
     pub reservation: ReservationId,
+    /// Which of its rooms; `None` is all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room_stay: Option<RoomStayId>,
     /// The version that was read: whoever has changed it since keeps it.
     pub version: i64,
     pub property: PropertyId,
@@ -33,7 +36,7 @@ impl Leg {
         CaseMove {
             reservation: self.reservation,
             version: Some(self.version),
-            room_stay: None,
+            room_stay: self.room_stay,
             to: None,
             elsewhere: Some(self.code.clone()),
         }

@@ -137,6 +137,7 @@ fn wish(guest: &Folio, transfer: &Transfer, leg: &Leg, today: StayDate) -> Optio
     let here = &guest.reservation;
     let rooms: Option<Vec<WishedRoom>> = here
         .present_rooms()
+        .filter(|room| leg.room_stay.is_none_or(|id| id == room.id))
         .map(|room| {
             let stay = to_come(today, room.taken()?)?;
             let first = room.nightly.first().map(|(_, price)| *price);
@@ -211,7 +212,12 @@ fn has_released(receipt: &Receipt) -> bool {
 /// Whether the case has ended by these very guests' going.
 async fn is_released(ledger: &Ledger, transfer: &Transfer) -> Result<bool, LedgerError> {
     let case = load(ledger, transfer.property, transfer.case).await?;
-    let leaving = || transfer.legs.iter().map(|leg| leg.reservation);
+    let leaving = || {
+        transfer
+            .legs
+            .iter()
+            .map(|leg| (leg.reservation, leg.room_stay))
+    };
     Ok(case.is_some_and(|case| case.has_ended_by(Ending::SisterProperty, leaving())))
 }
 

@@ -1,5 +1,6 @@
 //! Guests who go to a hotel of the same owner: there first, then here, whatever happens between.
 
+use keyrack_ledger::command::Command;
 use keyrack_ledger::decide::overbooking::end::CaseEnd;
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::decide::state::Reservation;
@@ -7,20 +8,28 @@ use keyrack_ledger::error::LedgerError;
 use keyrack_ledger::overbookings::case::{self, Case, Listed};
 use keyrack_ledger::overbookings::transfer::{self, Departure};
 use keyrack_ledger::verify::{self, Extent};
+use keyrack_model::id::RoomStayId;
 use keyrack_model::overbooking::Ending;
 use keyrack_model::reservation::RevisionKind;
 
 use crate::full::{by, ending};
-use crate::hotel::{Hotel, report};
+use crate::hotel::{Hotel, report, stay};
 
 /// `seehof` with one double that is sold twice, and `seeblick` with one double that is free.
 struct Sisters {
     hotel: Hotel,
     guest: Reservation,
+    /// Which of the guest's rooms goes there.
+    room: Option<RoomStayId>,
 }
 
 impl Sisters {
     async fn of() -> Self {
+        Self::with_rooms(1).await
+    }
+
+    /// The guest has so many rooms.
+    async fn with_rooms(rooms: usize) -> Self {
         let hotel = Hotel::of(1).await;
         let sister = "insert into property (code, name, time_zone, currency, policies)
              values ('seeblick', 'Seeblick', 'Europe/Rome', 'EUR',
@@ -40,9 +49,12 @@ impl Sisters {
         .await
         .unwrap();
         hotel.confirmed(0, 2).await;
-        let told = hotel.record(report("R1", RevisionKind::New, 0, 2)).await;
+        let mut booked = report("R1", RevisionKind::New, 0, 2);
+        booked.rooms = vec![booked.rooms[0].clone(); rooms];
+        let told = hotel.record(booked).await;
         Self {
             guest: *told.reservation.unwrap(),
+            room: None,
             hotel,
         }
     }
@@ -70,12 +82,25 @@ impl Sisters {
         };
         let departure = Departure {
             reservation: self.guest.id,
+            room_stay: self.room,
             version: Some(self.guest.version),
             property: "seeblick".to_owned(),
             room_type: "dbl".to_owned(),
         };
         let (ledger, property) = (&self.hotel.ledger, self.hotel.property);
         transfer::end(ledger, property, by(), end, &[departure]).await
+    }
+
+    /// The house grows.
+    async fn more_rooms_here(&self, more: i32) {
+        let command = Command::SetPhysical {
+            room_type: self.hotel.double,
+            nights: stay(0, 2),
+            rooms: 1 + more,
+            force: None,
+            dry_run: false,
+        };
+        self.hotel.ask(command).await.unwrap();
     }
 
     /// Whoever does this dies.
@@ -128,6 +153,30 @@ async fn a_guest_has_his_room_there_before_he_loses_it_here() {
     assert_eq!(
         sisters.sold().await,
         (1, 1, 0),
+        "a repeat takes nothing more"
+    );
+    sisters.proven().await;
+}
+
+/// A family has two rooms, of which one goes there.
+#[tokio::test]
+async fn one_room_of_several_goes_there_and_the_others_stay() {
+    let mut sisters = Sisters::with_rooms(2).await;
+    sisters.room = Some(RoomStayId(2));
+    let refused = sisters.go().await;
+    let Err(Refusal::IllegalTransition(words)) = refused else {
+        panic!("one is still too many: {refused:?}")
+    };
+    assert!(words.contains("more would still be sold"), "{words}");
+    assert_eq!(sisters.sold().await, (3, 0, 0));
+    sisters.more_rooms_here(1).await;
+    sisters.go().await.unwrap();
+    assert_eq!(sisters.sold().await, (2, 1, 0));
+    let again = sisters.go().await.unwrap();
+    assert_eq!(again.resolution.unwrap()["moves"][0]["room_stay_id"], 2);
+    assert_eq!(
+        sisters.sold().await,
+        (2, 1, 0),
         "a repeat takes nothing more"
     );
     sisters.proven().await;
@@ -313,6 +362,7 @@ async fn a_guest_who_is_named_twice_takes_no_second_room() {
     };
     let departure = Departure {
         reservation: sisters.guest.id,
+        room_stay: None,
         version: None,
         property: "seeblick".to_owned(),
         room_type: "dbl".to_owned(),
@@ -336,6 +386,7 @@ async fn a_repeat_is_of_the_same_guests() {
     let end = ending(sisters.case().await.id, Ending::SisterProperty, Vec::new());
     let departure = Departure {
         reservation: other.id,
+        room_stay: None,
         version: None,
         property: "seeblick".to_owned(),
         room_type: "dbl".to_owned(),
