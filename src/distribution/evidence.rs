@@ -9,9 +9,11 @@ use jiff::{SignedDuration, Timestamp};
 use keyrack_ledger::decide::state::Reservation;
 use keyrack_ledger::overbookings::case::{self, Case};
 use keyrack_ledger::overbookings::ground::Ground;
+use keyrack_ledger::reservations::EntryLine;
 use keyrack_ledger::{catalog, inventory, overbookings, reservations, tail};
 use keyrack_model::channel::Account;
 use keyrack_model::id::{AccountId, CaseId, PropertyId};
+use keyrack_model::inventory::Pool;
 use keyrack_model::stay::{StayDate, plus_days};
 use serde_json::{Value, json};
 
@@ -59,13 +61,18 @@ async fn gather(distribution: &Distribution, due: &EvidenceDue) -> Result<(), Di
         Some(seller) => nights(distribution, due, seller, &tellings, booked_at).await?,
         None => Vec::new(),
     };
+    let case = case::load(&inner.ledger, due.property, due.case).await?;
+    let is_meant = match &case {
+        Some(case) => is_meant(distribution, due, case).await?,
+        None => false,
+    };
     let facts = Facts {
         sold: match (&reservation, seller) {
             (None, _) => Sold::Nothing,
             (Some(_), None) => Sold::ByStaff,
             (Some(_), Some(_)) => Sold::ByChannel,
         },
-        is_meant: is_meant(distribution, due).await?,
+        is_meant,
         is_unmapped: reservation.as_ref().is_some_and(|sold| {
             sold.detail.was_unmapped || sold.flags.iter().any(|flag| flag == "unmapped")
         }),
@@ -73,7 +80,6 @@ async fn gather(distribution: &Distribution, due: &EvidenceDue) -> Result<(), Di
         nights,
     };
     let found = cause(&facts);
-    let case = case::load(&inner.ledger, due.property, due.case).await?;
     let reason = match (&case, facts.sold) {
         (Some(case), Sold::Nothing | Sold::ByStaff) => reason(distribution, due, case).await?,
         _ => None,
@@ -166,21 +172,37 @@ async fn nights(
         .collect())
 }
 
-/// Whether what is sold beyond the rooms was meant to be.
+/// Whether what was sold beyond the rooms was meant to be: within the limits that stood when the
+/// case was opened. What has become of the nights since says nothing about why.
 async fn is_meant(
     distribution: &Distribution,
     due: &EvidenceDue,
+    case: &Case,
 ) -> Result<bool, DistributionError> {
     let ledger = &distribution.inner.ledger;
     let only = Some(due.room_type);
     let (_, types) = inventory::availability(ledger, due.property, due.nights, only).await?;
-    let mut nights = types.iter().flat_map(|one| &one.nights).peekable();
-    let has_nights = nights.peek().is_some();
-    let within = nights.all(|line| {
-        let night = &line.balance;
-        night.beyond() <= night.overbooking_limit
-    });
-    Ok(has_nights && within)
+    let limits: HashMap<StayDate, i32> = types
+        .iter()
+        .flat_map(|one| &one.nights)
+        .map(|line| (line.night, line.balance.overbooking_limit))
+        .collect();
+    for (night, rooms, ..) in &case.nights {
+        let lines = inventory::entries(ledger, due.property, due.room_type, *night).await?;
+        let since = lines.iter().filter(|line| line.at > due.opened_at);
+        let raised: i32 = since.map(raised_by).sum();
+        let limit = limits.get(night).copied().unwrap_or(0) - raised;
+        if *rooms > limit {
+            return Ok(false);
+        }
+    }
+    Ok(!case.nights.is_empty())
+}
+
+/// By how many rooms a line raises the overbooking limit.
+fn raised_by(line: &EntryLine) -> i32 {
+    let is_limit = |pool: &Option<String>| pool.as_deref() == Some(Pool::Limit.as_str());
+    line.quantity * (i32::from(is_limit(&line.from_pool)) - i32::from(is_limit(&line.to_pool)))
 }
 
 /// What every account was told, for people.

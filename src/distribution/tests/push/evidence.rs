@@ -95,6 +95,21 @@ impl House {
         cases.pop().unwrap()
     }
 
+    async fn limit_of_3_march(&self, rooms: i32) {
+        let change = NightChange {
+            room_type: self.double,
+            nights: Stay::new(march(3), march(4)).unwrap(),
+            out_of_order: None,
+            overbooking_limit: Some(rooms),
+            reason: Some("a fair".into()),
+        };
+        self.ask(Command::SetNights {
+            changes: vec![change],
+            dry_run: false,
+        })
+        .await;
+    }
+
     async fn overbooking_notices(&self) -> usize {
         let all = notice::list(&self.distribution, None, 9).await.unwrap();
         all.iter()
@@ -184,6 +199,35 @@ async fn what_the_desk_forced_is_its_own_doing() {
     let case = house.case().await;
     assert_eq!(case.outcome.as_deref(), Some("cured"));
     assert_eq!(house.overbooking_notices().await, 0, "over is over");
+    // What was under way has been answered by now: looked at again.
+    house.pass("2 minutes").await;
+    assert_eq!(house.case().await.cause, Cause::StaffForced.as_str());
+}
+
+/// It was over, and within a limit that came afterwards, before anybody had looked why.
+#[tokio::test(flavor = "multi_thread")]
+async fn why_it_came_does_not_change_with_what_became_of_it() {
+    let house = House::live().await;
+    house.book(house.double, 3, 4, 5).await;
+    house.tell().await;
+    house.pass("1 minute").await;
+    house.sold_there("DBL", house.now().await).await;
+    house.limit_of_3_march(2).await;
+    let case = house.case().await;
+    assert_eq!(case.cause, Cause::ChannelReopened.as_str());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_within_its_limit_was_meant_and_stays_so() {
+    let house = House::live().await;
+    house.limit_of_3_march(1).await;
+    house.book(house.double, 3, 4, 5).await;
+    house.sold_there("DBL", house.now().await).await;
+    let nights = Stay::new(march(3), march(4)).unwrap();
+    let room_type = house.double;
+    house.ask(Command::OpenCase { room_type, nights }).await;
+    house.limit_of_3_march(0).await;
+    assert_eq!(house.case().await.cause, Cause::Meant.as_str());
 }
 
 #[tokio::test(flavor = "multi_thread")]
