@@ -6,6 +6,7 @@
 //! on from.
 
 pub(crate) mod leg;
+mod rehearsal;
 mod steps;
 
 use keyrack_model::id::{PropertyId, ReservationId, RoomStayId};
@@ -13,8 +14,9 @@ use keyrack_model::overbooking::Ending;
 use uuid::Uuid;
 
 use self::leg::{Leg, Terms};
+use self::rehearsal::{has_rooms, may_leave};
 use self::steps::go_on;
-use crate::command::{Asked, By, Command};
+use crate::command::By;
 use crate::decide::overbooking::end::CaseEnd;
 use crate::decide::overbooking::sheet::closed;
 use crate::decide::refusal::Refusal;
@@ -66,11 +68,12 @@ pub async fn end(
         Err(refusal) => return Ok(Err(refusal)),
     };
     // What would be refused here is refused before anything is taken there.
-    if let Err(refusal) = rehearse(ledger, property, &case, &end, &legs).await? {
+    if let Err(refusal) = may_leave(ledger, property, &end, &legs).await? {
         return Ok(Err(refusal));
     }
     if end.rehearses {
-        return Ok(Ok(case));
+        let there = has_rooms(ledger, property, &legs).await?;
+        return Ok(there.map(|()| case));
     }
     let transfer = Transfer {
         property,
@@ -174,27 +177,4 @@ async fn legs(
         });
     }
     Ok(Ok(legs))
-}
-
-/// Asks whether the release would be refused, and does nothing.
-async fn rehearse(
-    ledger: &Ledger,
-    property: PropertyId,
-    case: &Case,
-    end: &CaseEnd,
-    legs: &[Leg],
-) -> Result<Result<(), Refusal>, LedgerError> {
-    let release = CaseEnd {
-        case: case.id,
-        moves: legs.iter().map(Leg::release).collect(),
-        rehearses: true,
-        ..end.clone()
-    };
-    let by = By {
-        actor: "rehearsal".to_owned(),
-        request_id: None,
-    };
-    let command = Command::EndCase(Box::new(release));
-    let asked = Asked::new(property, by.into(), command);
-    Ok(ledger.ask(asked).await?.map(drop))
 }

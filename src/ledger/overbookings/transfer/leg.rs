@@ -4,6 +4,7 @@ use keyrack_model::id::{PropertyId, ReservationId, RoomStayId, RoomTypeId};
 use serde::{Deserialize, Serialize};
 
 use crate::decide::overbooking::end::CaseMove;
+use crate::decide::refusal::Refusal;
 
 /// A guest on his way, with where he goes by id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,27 @@ pub(crate) struct Terms {
 }
 
 impl Leg {
+    /// The refusal of the other house. Its nights are of types there, which nobody here knows.
+    pub fn refused_there(&self, number: i64, code: &str) -> Refusal {
+        let words = format!(
+            "{} cannot take the guest of reservation {number} ({}): choose another hotel, type or \
+             way",
+            self.code,
+            code.replace('_', " ")
+        );
+        Refusal::IllegalTransition(words)
+    }
+
+    /// The refusal of a guest whose nights are over there.
+    pub fn no_night_left(&self, number: i64) -> Refusal {
+        let words = format!(
+            "reservation {number} has no night left that could be slept at {}: choose another \
+             guest",
+            self.code
+        );
+        Refusal::IllegalTransition(words)
+    }
+
     /// His move out of the house.
     pub fn release(&self) -> CaseMove {
         CaseMove {

@@ -103,12 +103,7 @@ async fn take_all(
             }));
         }
         let Some(wish) = wish(guest, transfer, leg, there.business_day) else {
-            let words = format!(
-                "reservation {} has no night left that could be slept elsewhere: choose another \
-                 guest",
-                guest.reservation.number
-            );
-            return Ok(Err(Refusal::IllegalTransition(words)));
+            return Ok(Err(leg.no_night_left(guest.reservation.number)));
         };
         let command = Command::Request(Box::new(wish));
         let asked = transfer.asked(leg.property, command, take_key(leg));
@@ -116,26 +111,19 @@ async fn take_all(
             Ok(receipt) if receipt.reservation.is_some() => {}
             Ok(_) => return Ok(Err(given_up())),
             Err(refusal) => {
-                // Its nights are of types there, which nobody here knows.
-                let words = format!(
-                    "{} cannot take the guest of reservation {} ({}): choose another hotel, type \
-                     or way",
-                    leg.code,
-                    guest.reservation.number,
-                    refusal.code().replace('_', " ")
-                );
-                return Ok(Err(Refusal::IllegalTransition(words)));
+                let number = guest.reservation.number;
+                return Ok(Err(leg.refused_there(number, refusal.code())));
             }
         }
     }
     Ok(Ok(()))
 }
 
-/// The same guests in the other house, on their nights that are still to come there, at the price
-/// that was agreed.
-fn wish(guest: &Folio, transfer: &Transfer, leg: &Leg, today: StayDate) -> Option<Wish> {
-    let here = &guest.reservation;
-    let rooms: Option<Vec<WishedRoom>> = here
+/// The same rooms in the other house, on the nights that are still to come there, at the price that
+/// was agreed. `None` where there is none.
+pub(super) fn rooms_there(guest: &Folio, leg: &Leg, today: StayDate) -> Option<Vec<WishedRoom>> {
+    let rooms: Option<Vec<WishedRoom>> = guest
+        .reservation
         .present_rooms()
         .filter(|room| leg.room_stay.is_none_or(|id| id == room.id))
         .map(|room| {
@@ -158,7 +146,13 @@ fn wish(guest: &Folio, transfer: &Transfer, leg: &Leg, today: StayDate) -> Optio
             })
         })
         .collect();
-    let rooms = rooms.filter(|rooms| !rooms.is_empty())?;
+    rooms.filter(|rooms| !rooms.is_empty())
+}
+
+/// The same guests in the other house.
+fn wish(guest: &Folio, transfer: &Transfer, leg: &Leg, today: StayDate) -> Option<Wish> {
+    let here = &guest.reservation;
+    let rooms = rooms_there(guest, leg, today)?;
     Some(Wish {
         reservation: leg.taken_as,
         hold: None,

@@ -8,12 +8,12 @@ use keyrack_ledger::error::LedgerError;
 use keyrack_ledger::overbookings::case::{self, Case, Listed};
 use keyrack_ledger::overbookings::transfer::{self, Departure};
 use keyrack_ledger::verify::{self, Extent};
-use keyrack_model::id::RoomStayId;
+use keyrack_model::id::{PropertyId, RoomStayId, RoomTypeId};
 use keyrack_model::overbooking::Ending;
 use keyrack_model::reservation::RevisionKind;
 
 use crate::full::{by, ending};
-use crate::hotel::{Hotel, report, stay};
+use crate::hotel::{Hotel, ask, report, stay, wish_for};
 
 /// `seehof` with one double that is sold twice, and `seeblick` with one double that is free.
 struct Sisters {
@@ -21,6 +21,8 @@ struct Sisters {
     guest: Reservation,
     /// Which of the guest's rooms goes there.
     room: Option<RoomStayId>,
+    /// The other house and its double.
+    there: (PropertyId, RoomTypeId),
 }
 
 impl Sisters {
@@ -39,7 +41,7 @@ impl Sisters {
             .fetch_one(&hotel.pool)
             .await
             .unwrap();
-        Hotel::room_type(&hotel.pool, sister, "dbl", 1).await;
+        let double_there = Hotel::room_type(&hotel.pool, sister, "dbl", 1).await;
         sqlx::query(
             "update property set rules_version = rules_version + 1, policies =
                     '{\"overbooking\": {\"sister_properties\": [\"seeblick\"]}}'
@@ -55,6 +57,7 @@ impl Sisters {
         Self {
             guest: *told.reservation.unwrap(),
             room: None,
+            there: (PropertyId(sister), double_there),
             hotel,
         }
     }
@@ -76,8 +79,13 @@ impl Sisters {
     }
 
     async fn try_to_go(&self) -> Result<Result<Case, Refusal>, LedgerError> {
+        self.try_to(false).await
+    }
+
+    async fn try_to(&self, rehearses: bool) -> Result<Result<Case, Refusal>, LedgerError> {
         let end = CaseEnd {
             told_channel: true,
+            rehearses,
             ..ending(self.case().await.id, Ending::SisterProperty, Vec::new())
         };
         let departure = Departure {
@@ -180,6 +188,23 @@ async fn one_room_of_several_goes_there_and_the_others_stay() {
         "a repeat takes nothing more"
     );
     sisters.proven().await;
+}
+
+/// Asked and not done: it says yes where they could go and no where no room is free there.
+#[tokio::test]
+async fn a_rehearsal_asks_the_other_house_too() {
+    let sisters = Sisters::of().await;
+    let could = sisters.try_to(true).await.unwrap().unwrap();
+    assert!(could.is_open());
+    assert_eq!(sisters.sold().await, (2, 0, 0));
+    let (there, double) = sisters.there;
+    let booked = ask(&sisters.hotel.ledger, there, wish_for(double, 1, 1, None)).await;
+    booked.unwrap().unwrap();
+    let refused = sisters.try_to(true).await.unwrap();
+    let Err(Refusal::IllegalTransition(words)) = refused else {
+        panic!("nothing is free there: {refused:?}")
+    };
+    assert!(words.starts_with("seeblick cannot take"), "{words}");
 }
 
 #[tokio::test]
