@@ -13,7 +13,7 @@ use crate::decide::allotment::{Owner, Pools};
 use crate::decide::buffer::tell;
 use crate::decide::buffer_rule::{BufferKind, BufferRule};
 use crate::decide::cell::{Cell, Line, Listening, Stock};
-use crate::decide::composed::{Present, least, parts};
+use crate::decide::composed::{Present, in_words, least, parts};
 use crate::decide::layer::RateTable;
 use crate::decide::pool_rule::{PoolRule, Switches, sells};
 use crate::decide::price::{Plans, Price, Product, price};
@@ -31,6 +31,8 @@ pub(crate) struct Sheet<'a> {
     rules: Vec<BufferRule>,
     safety: SafetyNumbers,
     compositions: HashMap<RoomTypeId, Vec<(RoomTypeId, i32)>>,
+    /// Of the parts of composed types, where one of the cells is of such a type.
+    codes: HashMap<RoomTypeId, String>,
     plans: Plans,
     present: Present,
     own: Own,
@@ -58,6 +60,11 @@ impl<'a> Sheet<'a> {
             return Ok(None);
         };
         let compositions = store::room_type::compositions(conn, property).await?;
+        let is_composed = |key: &AriKey| compositions.contains_key(&key.room_type);
+        let codes = match keys.iter().any(is_composed) {
+            true => store::room_type::codes_of_parts(conn, property).await?,
+            false => HashMap::new(),
+        };
         let rules = store::buffer_rule::list(conn, property).await?;
         let is_measured = |rule: &BufferRule| matches!(rule.kind, BufferKind::Safety(_));
         let safety = if rules.iter().any(is_measured) {
@@ -99,6 +106,7 @@ impl<'a> Sheet<'a> {
             listing,
             calendar,
             compositions,
+            codes,
             present,
             own,
             mapped,
@@ -140,6 +148,9 @@ impl<'a> Sheet<'a> {
                 closed: false,
             });
         }
+        if let Some(lines) = lines.as_mut() {
+            lines.extend(self.composition(key));
+        }
         let cell = Cell {
             account,
             room_type: key.room_type,
@@ -153,6 +164,21 @@ impl<'a> Sheet<'a> {
             restricts: key.rate_plan.is_some() || told_alone.is_some(),
         };
         tell(&cell, &self.rules, &self.listening, lines)
+    }
+
+    /// What a composed type is made of, and what is free of that.
+    fn composition(&self, key: &AriKey) -> Option<Line> {
+        let parts = self.compositions.get(&key.room_type)?;
+        let parts = parts.iter().filter_map(|(part, quantity)| {
+            let night = self.present.get(&(*part, key.night))?;
+            Some((self.codes.get(part)?.as_str(), *quantity, night.free().max(0)))
+        });
+        Some(Line {
+            step: "composition",
+            why: in_words(parts),
+            rooms: None,
+            closed: false,
+        })
     }
 
     /// Where a type is told without rate plans, its room carries the restrictions: those of the

@@ -262,7 +262,7 @@ pub async fn explain(
 /// A line of an explanation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainLine {
-    /// `pool`, `buffer_rule`, `physical_cap`, `closure`, `channel_limit`, `told` …
+    /// `composition`, `pool`, `buffer_rule`, `physical_cap`, `closure`, `channel_limit`, `told` …
     pub step: String,
     /// In words, with the numbers.
     pub why: String,

@@ -22,3 +22,4 @@ mod post;
 mod reservation_arrives;
 mod rooming_list;
 mod staff_books;
+mod whole_and_by_room;

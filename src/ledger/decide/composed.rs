@@ -40,9 +40,25 @@ pub fn least(
     least
 }
 
+/// What a unit is made of, each part with its code, its count and what is free of it.
+pub fn in_words<'a>(parts: impl Iterator<Item = (&'a str, i32, i32)>) -> String {
+    let each = parts.map(|(code, quantity, free)| format!("{quantity} of {code} ({free} free)"));
+    let each: Vec<String> = each.collect();
+    format!("each takes {}: the scarcest decides", each.join(" and "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_unit_is_made_of_is_a_sentence() {
+        let parts = [("blue", 1, 0), ("green", 2, 5)];
+        assert_eq!(
+            in_words(parts.into_iter()),
+            "each takes 1 of blue (0 free) and 2 of green (5 free): the scarcest decides"
+        );
+    }
 
     #[test]
     fn a_flat_of_two_rooms_is_free_as_often_as_its_scarcest_part() {

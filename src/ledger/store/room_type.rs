@@ -181,6 +181,25 @@ pub(crate) async fn compositions(
     Ok(compositions)
 }
 
+/// Codes of the plain types of which composed types are made.
+pub(crate) async fn codes_of_parts(
+    conn: &mut PgConnection,
+    property: PropertyId,
+) -> Result<HashMap<RoomTypeId, String>, LedgerError> {
+    let rows: Vec<(i64, String)> = sqlx::query_as(
+        "select distinct t.room_type_id, t.code
+           from room_type_component c
+           join room_type t on t.property_id = c.property_id and t.room_type_id = c.component_id
+          where c.property_id = $1",
+    )
+    .bind(property.0)
+    .fetch_all(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading the codes of parts"))?;
+    let codes = rows.into_iter().map(|(id, code)| (RoomTypeId(id), code));
+    Ok(codes.collect())
+}
+
 fn counts(setup: &RoomTypeSetup) -> &'static str {
     if setup.counts_beds { "beds" } else { "rooms" }
 }

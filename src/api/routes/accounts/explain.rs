@@ -98,7 +98,7 @@ struct ToldThenView {
 /// A line of a calculation.
 #[derive(Debug, Serialize, ToSchema)]
 struct ExplainLineView {
-    /// `pool`, `buffer_rule`, `physical_cap`, `closure`, `channel_limit`, `told` …
+    /// `composition`, `pool`, `buffer_rule`, `physical_cap`, `closure`, `channel_limit`, `told` …
     step: String,
     /// In words, with the numbers.
     why: String,
