@@ -279,6 +279,7 @@ pub fn spelled(role: Role) -> &'static str {
     }
 }
 
-const REASON_MAX: usize = 500;
+/// Characters of a force's reason at most.
+pub const REASON_MAX: usize = 500;
 const ACTOR_MAX: usize = 80;
 const KEY_MAX: usize = 200;

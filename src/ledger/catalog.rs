@@ -406,7 +406,27 @@ pub async fn put_mappings(
     by: &By,
     mappings: Vec<MappingSetup>,
 ) -> Result<Result<Vec<MappingSetup>, Refusal>, LedgerError> {
-    setup::account::put_mappings(ledger, account, by, &mappings).await
+    setup::account::put_mappings(ledger, account, by, &mappings, None).await
+}
+
+/// The same although guests are to come under codes that change: the reason is written down.
+pub async fn force_mappings(
+    ledger: &Ledger,
+    account: AccountId,
+    by: &By,
+    mappings: Vec<MappingSetup>,
+    reason: &str,
+) -> Result<Result<Vec<MappingSetup>, Refusal>, LedgerError> {
+    setup::account::put_mappings(ledger, account, by, &mappings, Some(reason)).await
+}
+
+/// Whether mappings would be refused; nothing is changed.
+pub async fn check_mappings(
+    ledger: &Ledger,
+    account: AccountId,
+    mappings: &[MappingSetup],
+) -> Result<Result<(), Refusal>, LedgerError> {
+    setup::account::check_mappings(ledger, account, mappings).await
 }
 
 /// The mappings of an account by codes.

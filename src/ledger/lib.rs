@@ -20,6 +20,7 @@ mod desk;
 pub mod error;
 pub mod groups;
 pub mod handle;
+pub mod hits;
 pub mod holds;
 mod interrupt;
 pub mod inventory;

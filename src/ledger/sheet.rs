@@ -171,7 +171,11 @@ impl<'a> Sheet<'a> {
         let parts = self.compositions.get(&key.room_type)?;
         let parts = parts.iter().filter_map(|(part, quantity)| {
             let night = self.present.get(&(*part, key.night))?;
-            Some((self.codes.get(part)?.as_str(), *quantity, night.free().max(0)))
+            Some((
+                self.codes.get(part)?.as_str(),
+                *quantity,
+                night.free().max(0),
+            ))
         });
         Some(Line {
             step: "composition",

@@ -18,6 +18,7 @@ use crate::extract::{Ask, Body, Segments};
 use crate::names::{House, Names};
 use crate::page::{self, Page, PageAsk};
 use crate::problem::{Problem, Problems};
+use crate::routes::hits::{HitsView, on_short_nights};
 use crate::routes::properties::PropertyPath;
 use crate::routes::rates::WeekdayShape;
 use crate::routes::room_type::{DryRun, ShortNightView, short_nights};
@@ -123,6 +124,10 @@ struct AllotmentChangeView {
     /// Nights on which fewer rooms are free than are newly kept, or more is taken than is agreed,
     /// with the rooms that are wanting.
     short: Vec<ShortNightView>,
+    /// Whom it would hit on these nights; in a dry run, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    hits: Option<HitsView>,
 }
 
 /// Agrees rooms for an account or a group. They leave free sale at once, and what is unsold comes
@@ -169,6 +174,10 @@ async fn put(
     let view = AllotmentChangeView {
         allotment,
         dry_run,
+        hits: match dry_run && !change.short.is_empty() {
+            true => Some(on_short_nights(&state, house, &change.short).await?),
+            false => None,
+        },
         short: short_nights(house, change.short).await?,
     };
     Ok(Versioned::put(version, change.is_new && !dry_run, view))

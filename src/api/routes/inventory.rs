@@ -16,6 +16,7 @@ use crate::extract::{Ask, Body};
 use crate::names::{House, Names};
 use crate::problem::sentence::of_field;
 use crate::problem::{Problem, Problems};
+use crate::routes::hits::{HitsView, on_short_nights};
 use crate::routes::properties::PropertyPath;
 use crate::routes::room_type::{DryRun, ShortNightView, short_nights};
 use crate::state::ApiState;
@@ -62,6 +63,10 @@ struct InventoryView {
     dry_run: bool,
     /// Nights with more taken than there is.
     short: Vec<ShortNightView>,
+    /// Whom it would hit on these nights; in a dry run, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    hits: Option<HitsView>,
 }
 
 /// Sets out of order and overbooking limits. A repeat changes nothing.
@@ -80,8 +85,16 @@ async fn set(
     let asked = Asked::new(house.id, Arc::new(at.caller.by()), command);
     match state.ledger().ask(asked).await? {
         Ok(receipt) => {
+            let hits = match dry_run && !receipt.short.is_empty() {
+                true => Some(on_short_nights(&state, house, &receipt.short).await?),
+                false => None,
+            };
             let short = short_nights(house, receipt.short).await?;
-            Ok(Json(InventoryView { dry_run, short }))
+            Ok(Json(InventoryView {
+                dry_run,
+                short,
+                hits,
+            }))
         }
         Err(refusal) => {
             let mut problem = house.refused(refusal).await;

@@ -10,6 +10,7 @@ pub mod channels;
 pub mod day_sheet;
 pub mod groups;
 pub mod health;
+pub mod hits;
 pub mod inventory;
 pub mod messages;
 pub mod overbookings;

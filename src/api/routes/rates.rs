@@ -14,6 +14,7 @@ use crate::auth::{At, Looks, Sets};
 use crate::extract::{Ask, Body};
 use crate::names::{House, Names};
 use crate::problem::{Problem, Problems};
+use crate::routes::hits::{HitsView, on_closed_nights};
 use crate::routes::properties::PropertyPath;
 use crate::routes::rate_plans::currency;
 use crate::routes::room_type::DryRun;
@@ -123,6 +124,11 @@ struct RatesView {
     changed: u32,
     /// Nothing was done.
     dry_run: bool,
+    /// Who sleeps on the nights that would be closed, and keeps the room all the same, and who
+    /// sells them; only in a dry run that closes nights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    hits: Option<HitsView>,
 }
 
 /// Sets rates and restrictions, all or none. A repeat changes nothing.
@@ -140,7 +146,17 @@ async fn set(
     let changes = changes(house, body.value, currency).await?;
     let by = at.caller.by();
     match rates::set(state.ledger(), house.id, &by, &changes, dry_run).await? {
-        Ok(changed) => Ok(Json(RatesView { changed, dry_run })),
+        Ok(changed) => {
+            let hits = match dry_run {
+                true => on_closed_nights(&state, house, &changes).await?,
+                false => None,
+            };
+            Ok(Json(RatesView {
+                changed,
+                dry_run,
+                hits,
+            }))
+        }
         Err(refusal) => Err(house.refused(refusal).await),
     }
 }

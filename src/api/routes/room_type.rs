@@ -15,6 +15,7 @@ use crate::extract::{Ask, Body, Segments};
 use crate::names::House;
 use crate::page::Page;
 use crate::problem::{Problem, Problems};
+use crate::routes::hits::{HitsView, on_short_nights};
 use crate::routes::properties::PropertyPath;
 use crate::state::ApiState;
 use crate::wire::{Day, ForceBody, Wrongs};
@@ -143,6 +144,10 @@ pub struct RoomTypeChangeView {
     dry_run: bool,
     /// Nights with more taken than there is.
     short: Vec<ShortNightView>,
+    /// Whom it would hit on these nights; in a dry run, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    hits: Option<HitsView>,
 }
 
 /// A night with more taken than there is.
@@ -190,6 +195,10 @@ async fn put(
     let view = RoomTypeChangeView {
         room_type: change.room_type.map(RoomTypeView::from),
         dry_run,
+        hits: match dry_run && !change.short.is_empty() {
+            true => Some(on_short_nights(&state, house, &change.short).await?),
+            false => None,
+        },
         short: short_nights(house, change.short).await?,
     };
     Ok(Versioned::put(version, change.is_new && !dry_run, view))

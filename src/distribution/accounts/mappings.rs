@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use keyrack_ledger::catalog::{self, AccountRow, MappingSetup};
 use keyrack_ledger::command::By;
 use keyrack_ledger::decide::refusal::Refusal;
+use keyrack_ledger::hits::{self, Hit};
 use keyrack_ledger::tail;
 use keyrack_model::channel::AccountState;
 
@@ -28,7 +29,37 @@ type Remote = (String, Option<String>);
 /// What it stands for: codes of our type and plan.
 type Own = (String, Option<String>);
 
-/// Replaces the mappings of an account.
+/// Guests to come whom the account has sold under codes of rooms that would be gone, or stand for
+/// another type: the channel's next word of them would move them, or find no mapping. While an
+/// account is set up nothing is refused, and nobody is asked for.
+///
+/// # Errors
+///
+/// Failures of the database.
+pub async fn guests_hit(
+    distribution: &Distribution,
+    row: &AccountRow,
+    mappings: &[MappingSetup],
+    limit: u32,
+) -> Result<Vec<Hit>, DistributionError> {
+    if row.account.state == AccountState::Setup {
+        return Ok(Vec::new());
+    }
+    let (ledger, account) = (&distribution.inner.ledger, &row.account);
+    let before = meanings(&catalog::mapping_codes(ledger, account.id).await?);
+    let after = meanings(mappings);
+    let changes = |(remote, own): &(&Remote, &Own)| after.get(*remote) != Some(*own);
+    let changed = before.iter().filter(changes);
+    let rooms = changed.filter(|((_, rate), _)| rate.is_none());
+    let codes: Vec<String> = rooms.map(|((room, _), _)| room.clone()).collect();
+    if codes.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(hits::under_codes(ledger, account.property, account.id, &codes, limit).await?)
+}
+
+/// Replaces the mappings of an account; a `reason` says why although guests are to come under codes
+/// that change, and is written down.
 ///
 /// # Errors
 ///
@@ -38,6 +69,7 @@ pub async fn put(
     row: &AccountRow,
     by: &By,
     mappings: Vec<MappingSetup>,
+    reason: Option<&str>,
 ) -> Result<Result<Vec<MappingSetup>, Refusal>, DistributionError> {
     let inner = &distribution.inner;
     let account = row.account.id;
@@ -57,7 +89,13 @@ pub async fn put(
         retired_code::retire(&mut tx, account, &retired, CRASH_SECONDS).await?;
         transaction::commit(tx).await?;
     }
-    let answer = match catalog::put_mappings(&inner.ledger, account, by, mappings).await? {
+    let answered = match reason {
+        Some(reason) => {
+            catalog::force_mappings(&inner.ledger, account, by, mappings, reason).await?
+        }
+        None => catalog::put_mappings(&inner.ledger, account, by, mappings).await?,
+    };
+    let answer = match answered {
         Ok(answer) => answer,
         Err(refusal) => {
             for code in &retired {

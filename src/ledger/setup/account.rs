@@ -17,7 +17,7 @@ use crate::setup::check::{self, Faults};
 use crate::store::account::{self as store, Listing};
 use crate::store::rate_change::{self, Touched};
 use crate::store::{
-    allotment, connection, constraint, mapping, pool_rule, property, rate_plan, room_type,
+    allotment, connection, constraint, entry, mapping, pool_rule, property, rate_plan, room_type,
 };
 
 /// What is asked of an account.
@@ -215,6 +215,7 @@ pub(crate) async fn put_mappings(
     id: AccountId,
     by: &By,
     mappings: &[MappingSetup],
+    reason: Option<&str>,
 ) -> Result<Result<Vec<MappingSetup>, Refusal>, LedgerError> {
     if let Err(refusal) = check::mappings(mappings) {
         return Ok(Err(refusal));
@@ -236,9 +237,37 @@ pub(crate) async fn put_mappings(
         ..touched
     };
     rate_change::note(&mut tx, property, by, &[touched]).await?;
+    if reason.is_some() {
+        let lines = entry::Lines {
+            property,
+            by,
+            kind: "mapping_forced",
+            reservation: None,
+            reason,
+            moved: &[],
+        };
+        entry::insert(&mut tx, &lines).await?;
+    }
     let put = mapping::codes(&mut tx, id).await?;
     connection::commit(tx).await?;
     Ok(Ok(put))
+}
+
+/// Whether mappings would be refused; nothing is changed.
+pub(crate) async fn check_mappings(
+    ledger: &Ledger,
+    id: AccountId,
+    mappings: &[MappingSetup],
+) -> Result<Result<(), Refusal>, LedgerError> {
+    if let Err(refusal) = check::mappings(mappings) {
+        return Ok(Err(refusal));
+    }
+    let mut conn = connection::reader(ledger).await?;
+    let Some(known) = store::by_id(&mut conn, id).await? else {
+        return Ok(Err(Refusal::NotFound("account".to_owned())));
+    };
+    let found = found(&mut conn, (known.account.property, id), mappings).await?;
+    Ok(found.map(drop))
 }
 
 /// The mappings with our ids in place of our codes.

@@ -21,6 +21,7 @@ pub(crate) mod folio;
 pub(crate) mod group;
 pub(crate) mod guest_place;
 pub(crate) mod history;
+pub(crate) mod hits;
 pub(crate) mod idempotency;
 pub(crate) mod kept_answer;
 pub(crate) mod key;

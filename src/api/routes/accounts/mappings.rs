@@ -4,16 +4,19 @@ use axum::Json;
 use axum::extract::State;
 use keyrack_distribution::accounts::mappings;
 use keyrack_ledger::catalog::{self, MappingSetup};
+use keyrack_ledger::hits::{Hit, Hits};
 use keyrack_model::channel::PoolMode;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{At, Looks, Sets};
-use crate::extract::{Body, Segments};
+use crate::auth::{At, Looks, REASON_MAX, Sets};
+use crate::extract::{Ask, Body, Segments};
+use crate::problem::kind::Kind;
 use crate::problem::{Problem, Problems};
 use crate::routes::accounts::account::{AccountPath, found};
+use crate::routes::hits::{self, HitsView, SHOWN};
 use crate::routes::properties::PropertyPath;
 use crate::state::ApiState;
 use crate::wire::Wrongs;
@@ -82,17 +85,54 @@ impl From<PoolMode> for PoolBody {
     }
 }
 
+/// Whether anything is done, and whether it is meant although guests are to come.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct RemapAsk {
+    /// `true` says whom it would hit and does nothing.
+    #[serde(default)]
+    #[param(required = false)]
+    dry_run: bool,
+    /// Changes what codes stand for although guests are to come under them: the channel's next word
+    /// of each would move the guest to the new type.
+    #[serde(default)]
+    #[param(required = false)]
+    force: bool,
+    /// Why; a force needs it.
+    reason: Option<String>,
+}
+
+/// What a dry run of mappings tells.
+#[derive(Debug, Serialize, ToSchema)]
+struct RemapView {
+    /// Nothing was done.
+    dry_run: bool,
+    /// Guests to come under codes that would be gone or stand for another type, and the account.
+    hits: HitsView,
+}
+
+/// The mappings as they are, or what a dry run tells.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+enum PutView {
+    Done(Vec<MappingBody>),
+    Rehearsed(RemapView),
+}
+
 /// Replaces the mappings of an account: the whole list. Codes that are left behind are closed at
-/// the channel first; what waited for a code is read again.
+/// the channel first; what waited for a code is read again. Where guests are to come under a room
+/// code that would be gone or stand for another type, it takes a force with a reason.
 #[utoipa::path(put, path = "/v1/properties/{property}/accounts/{account}/mappings",
-    tag = "channels", params(PropertyPath, AccountPath), request_body = Vec<MappingBody>,
-    responses((status = 200, body = Vec<MappingBody>), Problems))]
+    tag = "channels", params(PropertyPath, AccountPath, RemapAsk),
+    request_body = Vec<MappingBody>, responses((status = 200, body = PutView), Problems))]
 async fn put(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
+    Ask(ask): Ask<RemapAsk>,
     body: Body<Vec<MappingBody>>,
-) -> Result<Json<Vec<MappingBody>>, Problem> {
+) -> Result<Json<PutView>, Problem> {
     let row = found(&state, &at.house, &path).await?;
     let mut wrongs = Wrongs::default();
     wrongs.unless(body.value.len() <= 1_000, "", "at most 1,000 mappings");
@@ -102,13 +142,54 @@ async fn put(
         let rate = mapping.channel_rate_code.as_deref();
         wrongs.longest(rate, 100, format!("/{at}/channel_rate_code"));
     }
+    let reason = ask.reason.as_deref().map(str::trim).unwrap_or_default();
+    let is_said = !reason.is_empty() && reason.chars().count() <= REASON_MAX;
+    let words = "say why in 1 to 500 characters: it is written down with the force";
+    wrongs.unless(!ask.force || is_said, "/reason", words);
     wrongs.finish()?;
-    let told = body.value.into_iter().map(MappingSetup::from).collect();
-    let by = at.caller.by();
-    match mappings::put(state.distribution(), &row, &by, told).await? {
-        Ok(kept) => Ok(Json(kept.into_iter().map(MappingBody::from).collect())),
+    let told: Vec<MappingSetup> = body.value.into_iter().map(MappingSetup::from).collect();
+    let engine = state.distribution();
+    let guests = mappings::guests_hit(engine, &row, &told, SHOWN + 1).await?;
+    if ask.dry_run {
+        let checked = catalog::check_mappings(state.ledger(), row.account.id, &told).await?;
+        if let Err(refusal) = checked {
+            return Err(at.house.refused(refusal).await);
+        }
+        let found = Hits {
+            guests,
+            accounts: vec![row.account.id],
+        };
+        let hits = hits::view(&at.house, found).await?;
+        let dry_run = true;
+        return Ok(Json(PutView::Rehearsed(RemapView { dry_run, hits })));
+    }
+    if !guests.is_empty() && !ask.force {
+        return Err(needs_force(&guests));
+    }
+    let (by, reason) = (at.caller.by(), (!guests.is_empty()).then_some(reason));
+    match mappings::put(engine, &row, &by, told, reason).await? {
+        Ok(kept) => Ok(Json(PutView::Done(
+            kept.into_iter().map(MappingBody::from).collect(),
+        ))),
         Err(refusal) => Err(at.house.refused(refusal).await),
     }
+}
+
+/// The refusal that names the guests.
+fn needs_force(guests: &[Hit]) -> Problem {
+    const NAMED: usize = 5;
+    let numbers = guests.iter().take(NAMED).map(|one| one.number.to_string());
+    let more = match guests.len().checked_sub(NAMED) {
+        None | Some(0) => "",
+        Some(_) => " and more",
+    };
+    let detail = format!(
+        "guests are to come under room codes that would be gone or stand for another type \
+         (reservations {}{more}): the channel's next word of them would move them. Ask with \
+         dry_run=true to see them all; if it is meant, send force=true and a reason",
+        numbers.collect::<Vec<_>>().join(", ")
+    );
+    Problem::new(Kind::NeedsForce, detail)
 }
 
 /// The mappings of an account.

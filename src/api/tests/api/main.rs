@@ -7,6 +7,7 @@ mod availability;
 mod channels;
 mod document;
 mod groups;
+mod hits;
 mod hostile;
 mod impatient;
 mod inventory;
