@@ -37,7 +37,7 @@ struct RoomPath {
 /// A physical room as the hotel sets it up.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct RoomBody {
+struct PhysicalRoomBody {
     /// Code of its type; once rooms are listed, their number is the type's count.
     room_type: String,
     /// For people; the code where it is not said.
@@ -88,7 +88,7 @@ enum BlockKind {
 
 /// A physical room as it is.
 #[derive(Debug, Serialize, ToSchema)]
-struct RoomView {
+struct PhysicalRoomView {
     /// Its code.
     code: String,
     /// Code of its type.
@@ -105,15 +105,15 @@ struct RoomView {
 
 /// Creates or changes a physical room.
 #[utoipa::path(put, path = "/v1/properties/{property}/rooms/{room}", tag = "hotel",
-    params(PropertyPath, RoomPath), request_body = RoomBody,
-    responses((status = 200, body = RoomView), (status = 201, body = RoomView), Problems))]
+    params(PropertyPath, RoomPath), request_body = PhysicalRoomBody,
+    responses((status = 200, body = PhysicalRoomView), (status = 201, body = PhysicalRoomView), Problems))]
 async fn put(
     State(state): State<ApiState>,
     at: At<Sets>,
     Segments(path): Segments<RoomPath>,
     IfMatch(version): IfMatch,
-    body: Body<RoomBody>,
-) -> Result<Versioned<RoomView>, Problem> {
+    body: Body<PhysicalRoomBody>,
+) -> Result<Versioned<PhysicalRoomView>, Problem> {
     let body = body.value;
     let mut wrongs = Wrongs::default();
     wrongs.line(body.name.as_deref(), 200, "/name");
@@ -146,13 +146,13 @@ async fn put(
 /// Replaces the blocks of a room: its nights there count as out of order.
 #[utoipa::path(put, path = "/v1/properties/{property}/rooms/{room}/blocks", tag = "hotel",
     params(PropertyPath, RoomPath), request_body = BlocksBody,
-    responses((status = 200, body = RoomView), Problems))]
+    responses((status = 200, body = PhysicalRoomView), Problems))]
 async fn put_blocks(
     State(state): State<ApiState>,
     at: At<Books>,
     Segments(path): Segments<RoomPath>,
     body: Body<BlocksBody>,
-) -> Result<Versioned<RoomView>, Problem> {
+) -> Result<Versioned<PhysicalRoomView>, Problem> {
     let mut wrongs = Wrongs::default();
     wrongs.unless(body.value.blocks.len() <= 500, "/blocks", "at most 500");
     let mut blocks = Vec::new();
@@ -174,12 +174,12 @@ async fn put_blocks(
 
 /// A physical room.
 #[utoipa::path(get, path = "/v1/properties/{property}/rooms/{room}", tag = "hotel",
-    params(PropertyPath, RoomPath), responses((status = 200, body = RoomView), Problems))]
+    params(PropertyPath, RoomPath), responses((status = 200, body = PhysicalRoomView), Problems))]
 async fn show(
     State(state): State<ApiState>,
     at: At<Looks>,
     Segments(path): Segments<RoomPath>,
-) -> Result<Versioned<RoomView>, Problem> {
+) -> Result<Versioned<PhysicalRoomView>, Problem> {
     let mut all = catalog::rooms(state.ledger(), at.house.id)
         .await?
         .into_iter();
@@ -190,14 +190,14 @@ async fn show(
 
 /// The rooms of a property, in order of code.
 #[utoipa::path(get, path = "/v1/properties/{property}/rooms", tag = "hotel",
-    params(PropertyPath), responses((status = 200, body = Page<RoomView>), Problems))]
+    params(PropertyPath), responses((status = 200, body = Page<PhysicalRoomView>), Problems))]
 async fn list(
     State(state): State<ApiState>,
     at: At<Looks>,
-) -> Result<Json<Page<RoomView>>, Problem> {
+) -> Result<Json<Page<PhysicalRoomView>>, Problem> {
     let all = catalog::rooms(state.ledger(), at.house.id).await?;
     Ok(Json(Page::whole(
-        all.into_iter().map(RoomView::from).collect(),
+        all.into_iter().map(PhysicalRoomView::from).collect(),
     )))
 }
 
@@ -219,7 +219,7 @@ impl BlockKind {
     }
 }
 
-impl From<Room> for RoomView {
+impl From<Room> for PhysicalRoomView {
     fn from(room: Room) -> Self {
         let blocks = room.blocks.into_iter();
         Self {

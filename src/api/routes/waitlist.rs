@@ -119,7 +119,7 @@ struct WishView {
     /// The present offer, or the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    offer: Option<OfferView>,
+    offer: Option<WishOfferView>,
     /// When it was made.
     created_at: Timestamp,
     /// When it ended.
@@ -147,7 +147,7 @@ struct WishGuestView {
 
 /// A hold that a wish is offered: confirm it to accept, cancel it to decline.
 #[derive(Debug, Serialize, ToSchema)]
-struct OfferView {
+struct WishOfferView {
     /// The hold.
     reservation: Uuid,
     /// Code of its room type.
@@ -304,11 +304,13 @@ fn view(wish: &Waiting, names: &Names) -> WishView {
         },
         note: wish.wish.note.clone(),
         offers: wish.offers,
-        offer: wish.offer.map(|(reservation, room_type, until)| OfferView {
-            reservation: reservation.0,
-            room_type: names.room_types.shown(room_type),
-            answer_until: until,
-        }),
+        offer: wish
+            .offer
+            .map(|(reservation, room_type, until)| WishOfferView {
+                reservation: reservation.0,
+                room_type: names.room_types.shown(room_type),
+                answer_until: until,
+            }),
         created_at: wish.created_at,
         ended_at: wish.ended_at,
         version: wish.version,

@@ -31,7 +31,7 @@ impl CasePath {
 /// A guest is moved.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MoveBody {
+pub struct CaseMoveBody {
     /// Which reservation.
     pub reservation: Uuid,
     /// The version of it that was read: then it is moved only as it was.
@@ -61,7 +61,7 @@ pub struct ResolveBody {
     /// Who is moved. All of them and the end of the case are one change, or none.
     #[serde(default)]
     #[schema(required = false)]
-    pub moves: Vec<MoveBody>,
+    pub moves: Vec<CaseMoveBody>,
     /// What it costs, in the property's currency; left out, what the policy says.
     #[schema(value_type = Option<MoneyShape>)]
     pub cost: Option<Money>,
@@ -108,7 +108,7 @@ pub struct ProposeBody {
     /// Who would be moved.
     #[serde(default)]
     #[schema(required = false)]
-    pub moves: Vec<MoveBody>,
+    pub moves: Vec<CaseMoveBody>,
     /// What it would cost.
     #[schema(value_type = Option<MoneyShape>)]
     pub cost: Option<Money>,
@@ -131,7 +131,7 @@ pub fn minor(
 }
 
 /// Notes what is wrong with the words of a move.
-pub fn check_moves(moves: &[MoveBody], wrongs: &mut Wrongs) {
+pub fn check_moves(moves: &[CaseMoveBody], wrongs: &mut Wrongs) {
     wrongs.unless(moves.len() <= MOVES_MAX, "/moves", "at most 50");
     for (at, one) in moves.iter().enumerate() {
         let pointer = format!("/moves/{at}/elsewhere");

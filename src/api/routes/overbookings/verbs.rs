@@ -36,7 +36,7 @@ pub fn routes() -> OpenApiRouter<ApiState> {
 /// Who works it.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct AssignBody {
+struct OwnerBody {
     /// A name.
     owner: String,
     /// Another deadline than the policy's; when it passes, the case escalates.
@@ -73,14 +73,14 @@ struct ReopenBody {
 
 /// Says who works a case, and until when. Front desk.
 #[utoipa::path(post, path = "/v1/properties/{property}/overbooking-cases/{id}/assign",
-    tag = "pools", params(PropertyPath, CasePath), request_body = AssignBody,
+    tag = "pools", params(PropertyPath, CasePath), request_body = OwnerBody,
     responses((status = 200, body = CaseView), Problems))]
 async fn assign(
     State(state): State<ApiState>,
     at: At<Books>,
     Segments(path): Segments<CasePath>,
     version: IfMatch,
-    body: Body<AssignBody>,
+    body: Body<OwnerBody>,
 ) -> Result<Versioned<CaseView>, Problem> {
     let told = body.value;
     let mut wrongs = Wrongs::default();

@@ -11,7 +11,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::body::{EndingShape, MoveBody};
+use super::body::{CaseMoveBody, EndingShape};
 use crate::wire::{Day, MoneyShape};
 
 /// A case: oversold nights, why, who is concerned, and what can be done.
@@ -156,7 +156,7 @@ struct WayOutView {
     /// Takes a manager's approval.
     needs_approval: bool,
     /// The `moves` to send with `/resolve`.
-    moves: Vec<MoveBody>,
+    moves: Vec<CaseMoveBody>,
 }
 
 /// Something that happened to a case.
@@ -268,7 +268,7 @@ fn ranked(rank: usize, place: Place) -> RankedView {
 
 fn way_out(way: WayOut, currency: Currency) -> WayOutView {
     let (sister, there) = way.sister.unzip();
-    let moves = way.moves.into_iter().map(|(guest, to)| MoveBody {
+    let moves = way.moves.into_iter().map(|(guest, to)| CaseMoveBody {
         reservation: guest.reservation.0,
         version: Some(guest.version),
         room_stay_id: Some(guest.room_stay.0),

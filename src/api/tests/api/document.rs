@@ -1,6 +1,7 @@
 //! The OpenAPI document: read by a parser that is not ours, and held against the contract.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -125,4 +126,63 @@ fn whatever_is_posted_may_carry_an_idempotency_key() {
         let mut names = parameters.iter().map(|one| &one["name"]);
         assert!(names.any(|name| name == "Idempotency-Key"), "{path}");
     }
+}
+
+/// The files of the crate itself, without its tests.
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && !path.ends_with("tests") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(std::fs::read_to_string(path).expect("a file"));
+        }
+    }
+}
+
+/// The names under which a file's types stand in the document: their own, or what `as` says.
+fn schema_names(source: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut lines = source.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        if !(line.starts_with("#[derive(") && line.contains("ToSchema")) {
+            continue;
+        }
+        let mut name = None;
+        for line in lines.by_ref() {
+            let renamed = line.strip_prefix("#[schema(").and_then(|told| {
+                let (_, told) = told.split_once("as = ")?;
+                told.split([',', ')']).next()
+            });
+            name = name.or(renamed);
+            let words = line.strip_prefix("pub ").unwrap_or(line);
+            let declared = words
+                .strip_prefix("struct ")
+                .or(words.strip_prefix("enum "));
+            if let Some(rest) = declared {
+                let own = rest.split([' ', '<', '(', ';']).next();
+                names.extend(name.or(own).map(str::to_owned));
+                break;
+            }
+        }
+    }
+    names
+}
+
+/// The document keeps one shape for a name: of two types of one name it describes one wrongly.
+#[test]
+fn no_two_types_stand_in_the_document_under_one_name() {
+    let mut files = Vec::new();
+    sources(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
+    let names: Vec<String> = files.iter().flat_map(|file| schema_names(file)).collect();
+    let described = document()["components"]["schemas"].clone();
+    let described = described.as_object().expect("schemas").len();
+    assert!(
+        names.len() * 10 > described * 9,
+        "{} of {described} are seen",
+        names.len()
+    );
+    let mut known = BTreeSet::new();
+    let twice: Vec<&String> = names.iter().filter(|name| !known.insert(*name)).collect();
+    assert!(twice.is_empty(), "{twice:?}");
 }
