@@ -68,7 +68,8 @@ fn finish(call: &mut Operation, path: &str) {
 fn headers(call: &mut Operation, verb: &str, path: &str) {
     let is_verb = verb == "post" && path.contains("/reservations/{id}/");
     let mut told = Vec::new();
-    if verb == "put" || is_verb {
+    // What blocks a room is a part of the room, which has the version.
+    if verb == "put" && !path.ends_with("/blocks") || is_verb {
         told.push((
             "If-Match",
             "The ETag that was read: refused with 412 where it is another",
@@ -426,8 +427,8 @@ with Idempotent-Replay: true, and with another request it is refused. A refusal 
 decided anew. It is required for making reservations. Of a reservation, guests' names, notes and \
 assigned rooms are told as they are by then: what is kept for repeats holds no guest's data.
 
-Single things carry an ETag with their version. If-Match is required on PATCH and optional on \
-everything else that changes them.
+Single things, and lists that are put as a whole, carry an ETag with their version. If-Match is \
+required on PATCH and optional on everything else that changes them. A dry run uses no key up.
 
 Errors are RFC 9457 problem details; code is the stable word. 429 and 503 say when to come again \
 in Retry-After. A property that is not yours is 404, whatever is done to it.";

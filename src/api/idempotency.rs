@@ -12,11 +12,12 @@ use crate::problem::Problem;
 use crate::problem::kind::Kind;
 use crate::state::ApiState;
 
-/// The caller's `Idempotency-Key`, with the route that it belongs to.
+/// The caller's `Idempotency-Key`, with the call that it belongs to.
 #[derive(Clone, Debug)]
 pub struct Repeat {
     key: Option<String>,
     route: String,
+    query: String,
 }
 
 impl FromRequestParts<ApiState> for Repeat {
@@ -28,8 +29,13 @@ impl FromRequestParts<ApiState> for Repeat {
             Err(never) => match never {},
         };
         let route = route(&parts.method, &uri);
+        let query = uri.query().unwrap_or_default().to_owned();
         let Some(value) = parts.headers.get("idempotency-key") else {
-            return Ok(Self { key: None, route });
+            return Ok(Self {
+                key: None,
+                route,
+                query,
+            });
         };
         let key = value.to_str().unwrap_or_default();
         if !(1..=KEY_MAX).contains(&key.len()) {
@@ -37,7 +43,7 @@ impl FromRequestParts<ApiState> for Repeat {
             return Err(Problem::new(Kind::Malformed, detail));
         }
         let key = Some(key.to_owned());
-        Ok(Self { key, route })
+        Ok(Self { key, route, query })
     }
 }
 
@@ -48,7 +54,7 @@ impl Repeat {
         Some(Idempotency {
             scope: format!("key:{} {}", caller.key.id, self.route),
             key,
-            fingerprint: fingerprint(&self.route, body),
+            fingerprint: fingerprint(&format!("{}?{}", self.route, self.query), body),
         })
     }
 
@@ -63,15 +69,16 @@ impl Repeat {
     }
 }
 
-/// Verb, path and query: the same key elsewhere is another key.
+/// Verb and path: the same key elsewhere is another key. A dry run uses no key up for the deed.
 fn route(method: &Method, uri: &http::Uri) -> String {
-    match uri.query() {
-        Some(query) => format!("{method} {}?{query}", uri.path()),
-        None => format!("{method} {}", uri.path()),
+    let mut asked = uri.query().unwrap_or_default().split('&');
+    match asked.any(|one| one == "dry_run=true") {
+        true => format!("{method} {}?dry_run=true", uri.path()),
+        false => format!("{method} {}", uri.path()),
     }
 }
 
-/// Hash of route and body; blanks and the order of fields do not count.
+/// Hash of route, query and body; blanks and the order of fields do not count.
 fn fingerprint(route: &str, body: &[u8]) -> String {
     let mut hash = Sha256::new();
     hash.update(route.as_bytes());
@@ -121,6 +128,15 @@ const KEY_MAX: usize = 200;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_of_a_verb_and_a_path_and_a_dry_run_is_apart() {
+        let of = |uri: &str| route(&Method::POST, &uri.parse().expect("a uri"));
+        assert_eq!(of("/a?only=good"), of("/a"));
+        assert_eq!(of("/a?dry_run=false&x=1"), of("/a"));
+        assert_ne!(of("/a?x=1&dry_run=true"), of("/a"));
+        assert_ne!(of("/a"), of("/b"));
+    }
 
     #[test]
     fn the_same_request_has_the_same_fingerprint() {

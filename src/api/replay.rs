@@ -63,10 +63,7 @@ async fn answered(state: &ApiState, request: Request, next: Next) -> Result<Resp
     match answers::claim(state.ledger(), &asked).await? {
         Claimed::Ours => {}
         Claimed::Before(answer) => return Ok(again(answer)),
-        Claimed::AtWork => {
-            let detail = "the first request with this Idempotency-Key is still at work";
-            return Err(Problem::new(Kind::IdempotencyKeyInUse, detail).after(1));
-        }
+        Claimed::AtWork { since, left } => return Err(in_use(since, left)),
         Claimed::AnotherRequests => {
             let detail = "this Idempotency-Key was used with another request";
             return Err(Problem::new(Kind::IdempotencyKeyReused, detail));
@@ -75,6 +72,30 @@ async fn answered(state: &ApiState, request: Request, next: Next) -> Result<Resp
     let request = Request::from_parts(parts, Body::from(bytes));
     Ok(kept(state, &asked, next.run(request).await).await)
 }
+
+/// Most requests end within a moment; one that has not was likely cut off by a restart, and its key
+/// is free again when it is given up.
+fn in_use(since: u32, left: u32) -> Problem {
+    let (detail, after) = match since < MOMENT_SECONDS {
+        true => (
+            "the first request with this Idempotency-Key is still at work: ask again in a moment"
+                .to_owned(),
+            1,
+        ),
+        false => (
+            format!(
+                "the first request with this Idempotency-Key has been at work for {since} seconds \
+                 and was perhaps cut off: ask again in {left} seconds, then it is answered or done \
+                 anew"
+            ),
+            left,
+        ),
+    };
+    Problem::new(Kind::IdempotencyKeyInUse, detail).after(after)
+}
+
+/// Longer than a request takes that nothing is wrong with.
+const MOMENT_SECONDS: u32 = 5;
 
 /// The caller, who has the property of the path where there is one.
 async fn caller(parts: &mut Parts, state: &ApiState) -> Result<Caller, Problem> {

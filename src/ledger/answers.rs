@@ -33,8 +33,13 @@ pub enum Claimed {
     Ours,
     /// The same request succeeded before.
     Before(Answer),
-    /// The same request is at work.
-    AtWork,
+    /// The same request is at work, or was cut off.
+    AtWork {
+        /// Seconds since it began.
+        since: u32,
+        /// Seconds until it is given up, and the key is free again.
+        left: u32,
+    },
     /// Another request's.
     AnotherRequests,
 }
@@ -59,7 +64,10 @@ pub async fn claim(ledger: &Ledger, asked: &Idempotency) -> Result<Claimed, Ledg
             });
         }
     }
-    Ok(Claimed::AtWork)
+    Ok(Claimed::AtWork {
+        since: 0,
+        left: AT_WORK_SECONDS,
+    })
 }
 
 fn answer(row: KeptRow, fingerprint: &str) -> Option<Claimed> {
@@ -67,7 +75,10 @@ fn answer(row: KeptRow, fingerprint: &str) -> Option<Claimed> {
         return None;
     }
     let Some(status) = row.status else {
-        return Some(Claimed::AtWork);
+        let since = u32::try_from(row.age_seconds).unwrap_or(0);
+        // It is given up when more than that has passed.
+        let left = AT_WORK_SECONDS.saturating_sub(since) + 1;
+        return Some(Claimed::AtWork { since, left });
     };
     Some(Claimed::Before(Answer {
         status: u16::try_from(status).unwrap_or_default(),
@@ -86,6 +97,7 @@ pub async fn keep(ledger: &Ledger, asked: &Idempotency, answer: Answer) -> Resul
     let mut conn = connection::reader(ledger).await?;
     let row = KeptRow {
         fingerprint: asked.fingerprint.clone(),
+        age_seconds: 0,
         status: i16::try_from(answer.status).ok(),
         content_type: answer.content_type,
         etag: answer.etag,

@@ -17,6 +17,7 @@ use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup;
+pub use crate::setup::list_version::list_version;
 use crate::store::{self, connection};
 
 /// What a hotel says of itself.
@@ -406,18 +407,19 @@ pub async fn put_mappings(
     by: &By,
     mappings: Vec<MappingSetup>,
 ) -> Result<Result<Vec<MappingSetup>, Refusal>, LedgerError> {
-    setup::account::put_mappings(ledger, account, by, &mappings, None).await
+    setup::account::put_mappings(ledger, account, by, &mappings, (None, None)).await
 }
 
-/// The same although guests are to come under codes that change: the reason is written down.
-pub async fn force_mappings(
+/// The same, only where the list is the one that was `read`, where the caller says. A `reason` of
+/// doing it although guests are to come under codes that change is written down.
+pub async fn change_mappings(
     ledger: &Ledger,
     account: AccountId,
     by: &By,
     mappings: Vec<MappingSetup>,
-    reason: &str,
+    (read, reason): (Option<i64>, Option<&str>),
 ) -> Result<Result<Vec<MappingSetup>, Refusal>, LedgerError> {
-    setup::account::put_mappings(ledger, account, by, &mappings, Some(reason)).await
+    setup::account::put_mappings(ledger, account, by, &mappings, (read, reason)).await
 }
 
 /// Whether mappings would be refused; nothing is changed.
@@ -458,7 +460,18 @@ pub async fn put_buffer_rules(
     by: &By,
     rules: Vec<BufferRule>,
 ) -> Result<Result<Vec<BufferRule>, Refusal>, LedgerError> {
-    setup::buffer_rules::put(ledger, property, by, &rules).await
+    setup::buffer_rules::put(ledger, property, by, &rules, None).await
+}
+
+/// The same, only where the list is the one that was `read`, where the caller says.
+pub async fn change_buffer_rules(
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    rules: Vec<BufferRule>,
+    read: Option<i64>,
+) -> Result<Result<Vec<BufferRule>, Refusal>, LedgerError> {
+    setup::buffer_rules::put(ledger, property, by, &rules, read).await
 }
 
 /// The buffer rules of a property.
@@ -477,7 +490,18 @@ pub async fn put_pool_rules(
     by: &By,
     rules: &[PoolRule],
 ) -> Result<Result<Vec<PoolRule>, Refusal>, LedgerError> {
-    setup::pool_rules::put(ledger, property, by, rules).await
+    setup::pool_rules::put(ledger, property, by, rules, None).await
+}
+
+/// The same, only where the list is the one that was `read`, where the caller says.
+pub async fn change_pool_rules(
+    ledger: &Ledger,
+    property: PropertyId,
+    by: &By,
+    rules: &[PoolRule],
+    read: Option<i64>,
+) -> Result<Result<Vec<PoolRule>, Refusal>, LedgerError> {
+    setup::pool_rules::put(ledger, property, by, rules, read).await
 }
 
 /// The pool rules of a property, in order.

@@ -1,8 +1,7 @@
 //! Buffer rules: rooms kept back from what channels are told.
 
-use axum::Json;
 use axum::extract::State;
-use keyrack_ledger::catalog;
+use keyrack_ledger::catalog::{self, list_version};
 use keyrack_ledger::decide::buffer_rule::{BufferKind, BufferRule};
 use keyrack_model::stay::Weekdays;
 use serde::{Deserialize, Serialize};
@@ -11,6 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{At, Looks, Sets};
+use crate::conditional::{IfMatch, Versioned};
 use crate::extract::Body;
 use crate::names::{House, Names};
 use crate::problem::{Problem, Problems};
@@ -106,16 +106,20 @@ struct SafetyBody {
 async fn put(
     State(state): State<ApiState>,
     at: At<Sets>,
+    IfMatch(read): IfMatch,
     body: Body<BufferRulesBody>,
-) -> Result<Json<BufferRulesBody>, Problem> {
+) -> Result<Versioned<BufferRulesBody>, Problem> {
     let house = &at.house;
     let names = house.read_names().await?;
     let rules = wire::rules(body.value.rules, |rule, at, wrongs| {
         rule.rule(&names, at, wrongs)
     })?;
     let by = at.caller.by();
-    match catalog::put_buffer_rules(state.ledger(), house.id, &by, rules).await? {
-        Ok(rules) => Ok(Json(shown(house, rules).await?)),
+    match catalog::change_buffer_rules(state.ledger(), house.id, &by, rules, read).await? {
+        Ok(rules) => {
+            let version = list_version(&rules);
+            Ok(Versioned::of(version, shown(house, rules).await?))
+        }
         Err(refusal) => Err(house.refused(refusal).await),
     }
 }
@@ -126,9 +130,10 @@ async fn put(
 async fn show(
     State(state): State<ApiState>,
     at: At<Looks>,
-) -> Result<Json<BufferRulesBody>, Problem> {
+) -> Result<Versioned<BufferRulesBody>, Problem> {
     let rules = catalog::buffer_rules(state.ledger(), at.house.id).await?;
-    Ok(Json(shown(&at.house, rules).await?))
+    let version = list_version(&rules);
+    Ok(Versioned::of(version, shown(&at.house, rules).await?))
 }
 
 impl BufferRuleBody {

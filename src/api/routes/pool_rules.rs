@@ -2,8 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
+use keyrack_ledger::allotments;
+use keyrack_ledger::catalog::{self, list_version};
 use keyrack_ledger::decide::pool_rule::{PoolRule, Scarcity};
-use keyrack_ledger::{allotments, catalog};
 use keyrack_model::stay::Weekdays;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,6 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{At, Looks, Sets};
+use crate::conditional::{IfMatch, Versioned};
 use crate::extract::{Ask, Body};
 use crate::names::{House, Names};
 use crate::problem::{Problem, Problems};
@@ -82,16 +84,20 @@ struct PoolRuleBody {
 async fn put(
     State(state): State<ApiState>,
     at: At<Sets>,
+    IfMatch(read): IfMatch,
     body: Body<PoolRulesBody>,
-) -> Result<Json<PoolRulesBody>, Problem> {
+) -> Result<Versioned<PoolRulesBody>, Problem> {
     let house = &at.house;
     let names = house.read_names().await?;
     let rules = wire::rules(body.value.rules, |rule, at, wrongs| {
         rule.rule(&names, at, wrongs)
     })?;
     let by = at.caller.by();
-    match catalog::put_pool_rules(state.ledger(), house.id, &by, &rules).await? {
-        Ok(rules) => Ok(Json(shown(house, rules).await?)),
+    match catalog::change_pool_rules(state.ledger(), house.id, &by, &rules, read).await? {
+        Ok(rules) => {
+            let version = list_version(&rules);
+            Ok(Versioned::of(version, shown(house, rules).await?))
+        }
         Err(refusal) => {
             let mut problem = house.refused(refusal).await;
             for error in &mut problem.errors {
@@ -109,9 +115,10 @@ async fn put(
 async fn show(
     State(state): State<ApiState>,
     at: At<Looks>,
-) -> Result<Json<PoolRulesBody>, Problem> {
+) -> Result<Versioned<PoolRulesBody>, Problem> {
     let rules = catalog::pool_rules(state.ledger(), at.house.id).await?;
-    Ok(Json(shown(&at.house, rules).await?))
+    let version = list_version(&rules);
+    Ok(Versioned::of(version, shown(&at.house, rules).await?))
 }
 
 /// Where rules with `when_free` hold now.

@@ -58,8 +58,8 @@ pub async fn guests_hit(
     Ok(hits::under_codes(ledger, account.property, account.id, &codes, limit).await?)
 }
 
-/// Replaces the mappings of an account; a `reason` says why although guests are to come under codes
-/// that change, and is written down.
+/// Replaces the mappings of an account. `how` says the version of the list that was read, and why
+/// although guests are to come under codes that change; each where there is one.
 ///
 /// # Errors
 ///
@@ -69,12 +69,12 @@ pub async fn put(
     row: &AccountRow,
     by: &By,
     mappings: Vec<MappingSetup>,
-    reason: Option<&str>,
+    how: (Option<i64>, Option<&str>),
 ) -> Result<Result<Vec<MappingSetup>, Refusal>, DistributionError> {
     let inner = &distribution.inner;
     let account = row.account.id;
     if row.account.state == AccountState::Setup {
-        let answer = catalog::put_mappings(&inner.ledger, account, by, mappings).await?;
+        let answer = catalog::change_mappings(&inner.ledger, account, by, mappings, how).await?;
         if answer.is_ok() {
             messages::replay_mapped(distribution, &row.account).await?;
         }
@@ -89,12 +89,7 @@ pub async fn put(
         retired_code::retire(&mut tx, account, &retired, CRASH_SECONDS).await?;
         transaction::commit(tx).await?;
     }
-    let answered = match reason {
-        Some(reason) => {
-            catalog::force_mappings(&inner.ledger, account, by, mappings, reason).await?
-        }
-        None => catalog::put_mappings(&inner.ledger, account, by, mappings).await?,
-    };
+    let answered = catalog::change_mappings(&inner.ledger, account, by, mappings, how).await?;
     let answer = match answered {
         Ok(answer) => answer,
         Err(refusal) => {

@@ -12,6 +12,7 @@ use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup::check::Faults;
+use crate::setup::list_version::as_read;
 use crate::store::{connection, night, overbooking_limit as store, property, room_type};
 
 /// The rules of a property, in order: the first that applies to a night wins.
@@ -21,12 +22,14 @@ pub async fn list(ledger: &Ledger, id: PropertyId) -> Result<Vec<LimitRule>, Led
 }
 
 /// Replaces the rules of a property, and puts them on its nights. A night that no rule speaks of
-/// any more gets 0; one of which none ever spoke keeps what it has.
+/// any more gets 0; one of which none ever spoke keeps what it has. `read` is the version of the
+/// list that was read, where the caller says.
 pub async fn put(
     ledger: &Ledger,
     id: PropertyId,
     by: By,
     rules: &[LimitRule],
+    read: Option<i64>,
 ) -> Result<Result<(), Refusal>, LedgerError> {
     let mut tx = connection::begin(ledger).await?;
     property::take_turn(&mut tx, id).await?;
@@ -41,7 +44,11 @@ pub async fn put(
     if let Err(refusal) = faults.done() {
         return Ok(Err(refusal));
     }
-    let fading = store::list(&mut tx, id).await?.into_iter().map(faded);
+    let before = store::list(&mut tx, id).await?;
+    if let Err(refusal) = as_read(&before, read) {
+        return Ok(Err(refusal));
+    }
+    let fading = before.into_iter().map(faded);
     let whole: Vec<LimitRule> = rules.iter().copied().chain(fading).collect();
     replace(&mut tx, id, &whole).await?;
     connection::commit(tx).await?;

@@ -14,6 +14,7 @@ use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup::check::{self, Faults};
+use crate::setup::list_version::as_read;
 use crate::store::account::{self as store, Listing};
 use crate::store::rate_change::{self, Touched};
 use crate::store::{
@@ -215,7 +216,7 @@ pub(crate) async fn put_mappings(
     id: AccountId,
     by: &By,
     mappings: &[MappingSetup],
-    reason: Option<&str>,
+    (read, reason): (Option<i64>, Option<&str>),
 ) -> Result<Result<Vec<MappingSetup>, Refusal>, LedgerError> {
     if let Err(refusal) = check::mappings(mappings) {
         return Ok(Err(refusal));
@@ -229,6 +230,9 @@ pub(crate) async fn put_mappings(
         Ok(found) => found,
         Err(refusal) => return Ok(Err(refusal)),
     };
+    if let Err(refusal) = as_read(&mapping::codes(&mut tx, id).await?, read) {
+        return Ok(Err(refusal));
+    }
     mapping::delete(&mut tx, property, id).await?;
     mapping::insert(&mut tx, property, id, &found).await?;
     rate_change::raise_rules(&mut tx, property).await?;

@@ -10,6 +10,7 @@ use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup::check::Faults;
 use crate::setup::check_pools;
+use crate::setup::list_version::as_read;
 use crate::store::rate_change::{self, Touched};
 use crate::store::{account, buffer_rule, connection, property, room_type};
 
@@ -19,6 +20,7 @@ pub(crate) async fn put(
     id: PropertyId,
     by: &By,
     rules: &[BufferRule],
+    read: Option<i64>,
 ) -> Result<Result<Vec<BufferRule>, Refusal>, LedgerError> {
     if let Err(refusal) = check_pools::buffer_rules(rules) {
         return Ok(Err(refusal));
@@ -44,6 +46,9 @@ pub(crate) async fn put(
         return Ok(Err(refusal));
     }
     let before = buffer_rule::list(&mut tx, id).await?;
+    if let Err(refusal) = as_read(&before, read) {
+        return Ok(Err(refusal));
+    }
     buffer_rule::delete(&mut tx, id).await?;
     for rule in rules {
         buffer_rule::insert(&mut tx, id, rule).await?;

@@ -6,6 +6,7 @@ pub(crate) mod buffer_rules;
 pub(crate) mod check;
 pub(crate) mod check_pools;
 pub(crate) mod horizon;
+pub(crate) mod list_version;
 pub(crate) mod pool_rules;
 pub(crate) mod property;
 pub(crate) mod rate_plan;

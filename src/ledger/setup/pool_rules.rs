@@ -18,6 +18,7 @@ use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup::check::Faults;
 use crate::setup::check_pools;
+use crate::setup::list_version::as_read;
 use crate::store::rate_change::{self, Touched};
 use crate::store::{allotment, connection, night, pool_rule, property, room_type};
 
@@ -27,6 +28,7 @@ pub(crate) async fn put(
     id: PropertyId,
     by: &By,
     rules: &[PoolRule],
+    read: Option<i64>,
 ) -> Result<Result<Vec<PoolRule>, Refusal>, LedgerError> {
     if let Err(refusal) = check_pools::pool_rules(rules) {
         return Ok(Err(refusal));
@@ -39,9 +41,12 @@ pub(crate) async fn put(
         return Ok(Err(refusal));
     }
     let known = pool_rule::list(&mut tx, id).await?;
+    let before: Vec<PoolRule> = known.iter().map(|(_, rule)| rule.clone()).collect();
+    if let Err(refusal) = as_read(&before, read) {
+        return Ok(Err(refusal));
+    }
     replace(&mut tx, id, &known, rules).await?;
     rate_change::raise_rules(&mut tx, id).await?;
-    let before: Vec<PoolRule> = known.into_iter().map(|(_, rule)| rule).collect();
     let open = calendar.open_nights();
     let touched = touched(&before, rules, open);
     rate_change::note(&mut tx, id, by, &touched).await?;

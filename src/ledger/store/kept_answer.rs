@@ -8,6 +8,9 @@ use crate::error::LedgerError;
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub(crate) struct KeptRow {
     pub fingerprint: String,
+    /// Seconds since its first began.
+    #[sqlx(default)]
+    pub age_seconds: i64,
     pub status: Option<i16>,
     pub content_type: Option<String>,
     pub etag: Option<String>,
@@ -46,7 +49,8 @@ pub(crate) async fn find(
     (scope, key): (&str, &str),
 ) -> Result<Option<KeptRow>, LedgerError> {
     sqlx::query_as(
-        "select fingerprint, status, content_type, etag, body
+        "select fingerprint, status, content_type, etag, body,
+                extract(epoch from (select ledger_now()) - begun_at)::bigint as age_seconds
          from kept_answer where scope = $1 and key = $2",
     )
     .bind(scope)

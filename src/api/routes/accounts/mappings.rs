@@ -1,9 +1,8 @@
 //! Mappings: our room types and rate plans under the channel's codes.
 
-use axum::Json;
 use axum::extract::State;
 use keyrack_distribution::accounts::mappings;
-use keyrack_ledger::catalog::{self, MappingSetup};
+use keyrack_ledger::catalog::{self, MappingSetup, list_version};
 use keyrack_ledger::hits::{Hit, Hits};
 use keyrack_model::channel::PoolMode;
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{At, Looks, REASON_MAX, Sets};
+use crate::conditional::{IfMatch, Versioned};
 use crate::extract::{Ask, Body, Segments};
 use crate::problem::kind::Kind;
 use crate::problem::{Problem, Problems};
@@ -131,8 +131,9 @@ async fn put(
     at: At<Sets>,
     Segments(path): Segments<AccountPath>,
     Ask(ask): Ask<RemapAsk>,
+    IfMatch(read): IfMatch,
     body: Body<Vec<MappingBody>>,
-) -> Result<Json<PutView>, Problem> {
+) -> Result<Versioned<PutView>, Problem> {
     let row = found(&state, &at.house, &path).await?;
     let mut wrongs = Wrongs::default();
     wrongs.unless(body.value.len() <= 1_000, "", "at most 1,000 mappings");
@@ -161,16 +162,20 @@ async fn put(
         };
         let hits = hits::view(&at.house, found).await?;
         let dry_run = true;
-        return Ok(Json(PutView::Rehearsed(RemapView { dry_run, hits })));
+        let kept = catalog::mapping_codes(state.ledger(), row.account.id).await?;
+        let told = PutView::Rehearsed(RemapView { dry_run, hits });
+        return Ok(Versioned::of(list_version(&kept), told));
     }
     if !guests.is_empty() && !ask.force {
         return Err(needs_force(&guests));
     }
     let (by, reason) = (at.caller.by(), (!guests.is_empty()).then_some(reason));
-    match mappings::put(engine, &row, &by, told, reason).await? {
-        Ok(kept) => Ok(Json(PutView::Done(
-            kept.into_iter().map(MappingBody::from).collect(),
-        ))),
+    match mappings::put(engine, &row, &by, told, (read, reason)).await? {
+        Ok(kept) => {
+            let version = list_version(&kept);
+            let kept = kept.into_iter().map(MappingBody::from).collect();
+            Ok(Versioned::of(version, PutView::Done(kept)))
+        }
         Err(refusal) => Err(at.house.refused(refusal).await),
     }
 }
@@ -200,10 +205,12 @@ async fn show(
     State(state): State<ApiState>,
     at: At<Looks>,
     Segments(path): Segments<AccountPath>,
-) -> Result<Json<Vec<MappingBody>>, Problem> {
+) -> Result<Versioned<Vec<MappingBody>>, Problem> {
     let row = found(&state, &at.house, &path).await?;
     let kept = catalog::mapping_codes(state.ledger(), row.account.id).await?;
-    Ok(Json(kept.into_iter().map(MappingBody::from).collect()))
+    let version = list_version(&kept);
+    let kept = kept.into_iter().map(MappingBody::from).collect();
+    Ok(Versioned::of(version, kept))
 }
 
 impl From<MappingBody> for MappingSetup {

@@ -1,7 +1,7 @@
 //! Meant overbooking: how far beyond its rooms a hotel means to sell.
 
-use axum::Json;
 use axum::extract::State;
+use keyrack_ledger::catalog::list_version;
 use keyrack_ledger::decide::overbooking::limits::{Limit, LimitRule};
 use keyrack_ledger::overbookings::limits;
 use keyrack_model::stay::{Stay, Weekdays};
@@ -11,6 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{At, Looks, Sets};
+use crate::conditional::{IfMatch, Versioned};
 use crate::extract::Body;
 use crate::names::{House, Names};
 use crate::problem::{Problem, Problems};
@@ -74,13 +75,17 @@ struct LimitBody {
 async fn put(
     State(state): State<ApiState>,
     at: At<Sets>,
+    IfMatch(read): IfMatch,
     body: Body<LimitsBody>,
-) -> Result<Json<LimitsBody>, Problem> {
+) -> Result<Versioned<LimitsBody>, Problem> {
     let house = &at.house;
     let rules = rules(house, body.value.rules).await?;
     let by = at.caller.by();
-    match limits::put(state.ledger(), house.id, by, &rules).await? {
-        Ok(()) => Ok(Json(shown(house, rules).await?)),
+    match limits::put(state.ledger(), house.id, by, &rules, read).await? {
+        Ok(()) => {
+            let version = list_version(&rules);
+            Ok(Versioned::of(version, shown(house, rules).await?))
+        }
         Err(refusal) => Err(house.refused(refusal).await),
     }
 }
@@ -88,9 +93,13 @@ async fn put(
 /// The limits of a property.
 #[utoipa::path(get, path = "/v1/properties/{property}/overbooking-limits", tag = "pools",
     params(PropertyPath), responses((status = 200, body = LimitsBody), Problems))]
-async fn show(State(state): State<ApiState>, at: At<Looks>) -> Result<Json<LimitsBody>, Problem> {
+async fn show(
+    State(state): State<ApiState>,
+    at: At<Looks>,
+) -> Result<Versioned<LimitsBody>, Problem> {
     let rules = limits::list(state.ledger(), at.house.id).await?;
-    Ok(Json(shown(&at.house, rules).await?))
+    let version = list_version(&rules);
+    Ok(Versioned::of(version, shown(&at.house, rules).await?))
 }
 
 async fn rules(house: &House, told: Vec<LimitBody>) -> Result<Vec<LimitRule>, Problem> {

@@ -135,6 +135,12 @@ async fn a_list_that_broke_off_goes_on_and_nobody_is_booked_twice() {
         assert_eq!(first.json()["made"], 2, "{}", first.text());
         let kept = take_under(&app, mode, list, "a-list").await;
         assert_eq!(kept.header("idempotent-replay"), "true");
+        let another_mode = match mode {
+            "good_ones" => "all_or_nothing",
+            _ => "good_ones",
+        };
+        let reused = take_under(&app, another_mode, list, "a-list").await;
+        assert_eq!(reused.code(), "idempotency_key_reused", "{mode}");
         sqlx::query("delete from kept_answer")
             .execute(&app.pool)
             .await

@@ -11,6 +11,7 @@ mod hits;
 mod hostile;
 mod impatient;
 mod inventory;
+mod list_versions;
 mod lists;
 mod manners;
 mod messages;

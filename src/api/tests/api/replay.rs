@@ -175,3 +175,60 @@ async fn a_key_that_is_none_is_refused_by_name() {
         );
     }
 }
+
+/// A dry run is asked before the deed, by programs that keep the key of what they want.
+#[tokio::test]
+async fn a_dry_run_does_not_use_up_the_key_of_the_deed() {
+    let app = App::with_hotel().await;
+    let path = format!("{SEEHOF}/inventory");
+    let shown = app
+        .post_under("k", &format!("{path}?dry_run=true"), &out_of_order(1))
+        .await;
+    assert_eq!(shown.json()["dry_run"], true);
+    let done = app.post_under("k", &path, &out_of_order(1)).await;
+    assert_eq!(
+        (done.json()["dry_run"] == false, is_replay(&done)),
+        (true, false)
+    );
+    let with_query = app
+        .post_under("k", &format!("{path}?dry_run=false"), &out_of_order(1))
+        .await;
+    assert_eq!(with_query.code(), "idempotency_key_reused");
+}
+
+#[tokio::test]
+async fn a_key_whose_first_was_cut_off_says_when_it_is_free_again() {
+    let app = App::with_hotel().await;
+    let path = format!("{SEEHOF}/inventory");
+    let done = app.post_under("k", &path, &out_of_order(1)).await;
+    assert_eq!(done.status, 200);
+    // Its daemon died between the deed and the word of it.
+    let cut_off = "update kept_answer set status = null, body = null,
+                          begun_at = ledger_now() - interval '20 seconds'";
+    sqlx::query(cut_off)
+        .execute(&app.pool)
+        .await
+        .expect("a crash");
+    let waits = app.post_under("k", &path, &out_of_order(1)).await;
+    assert_eq!(
+        (waits.status.as_u16(), waits.code().as_str()),
+        (409, "idempotency_key_in_use")
+    );
+    let left = waits.json()["retry_after_seconds"]
+        .as_i64()
+        .expect("seconds");
+    assert!((38..=41).contains(&left), "{left}");
+    assert_eq!(waits.header("retry-after"), left.to_string());
+    assert!(waits.text().contains("perhaps cut off"), "{}", waits.text());
+    set_clock_on(&app, "45 seconds").await;
+    let again = app.post_under("k", &path, &out_of_order(1)).await;
+    assert_eq!(again.status, 200, "{}", again.text());
+}
+
+async fn set_clock_on(app: &App, interval: &str) {
+    sqlx::query("update clock_shift set shift = shift + $1::text::interval")
+        .bind(interval)
+        .execute(&app.pool)
+        .await
+        .expect("time passes");
+}

@@ -180,7 +180,7 @@ async fn a_change_of_mappings_closes_the_old_code_before_anything_else() {
         map("double", Some("bar"), "DBL", Some("BAR")),
         map("suite", None, "SUITE-2", None),
     ];
-    mappings::put(&house.distribution, &row, &by(), moved, None)
+    mappings::put(&house.distribution, &row, &by(), moved, (None, None))
         .await
         .unwrap()
         .unwrap();
@@ -212,7 +212,7 @@ async fn a_code_that_moves_to_another_type_is_closed_until_a_poll() {
         map("suite", None, "DBL", None),
         map("double", None, "SUI", None),
     ];
-    mappings::put(&house.distribution, &row, &by(), swapped, None)
+    mappings::put(&house.distribution, &row, &by(), swapped, (None, None))
         .await
         .unwrap()
         .unwrap();

@@ -21,7 +21,7 @@ fn rule(hotel: &Hotel, (from, to): (i32, i32), rooms: i32) -> LimitRule {
 }
 
 async fn put(hotel: &Hotel, rules: &[LimitRule]) -> Result<(), LedgerError> {
-    let put = limits::put(&hotel.ledger, hotel.property, by(), rules).await?;
+    let put = limits::put(&hotel.ledger, hotel.property, by(), rules, None).await?;
     put.expect("no refusal");
     Ok(())
 }
