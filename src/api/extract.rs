@@ -6,7 +6,9 @@ mod words;
 use std::time::Duration;
 
 use axum::body::{Body as RawBody, Bytes};
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, RawPathParams, Request};
+use axum::extract::{
+    FromRequest, FromRequestParts, MatchedPath, Path, Query, RawPathParams, Request,
+};
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use http_body_util::BodyExt;
@@ -287,11 +289,13 @@ impl<T: DeserializeOwned + Send> FromRequestParts<ApiState> for Segments<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
+        let matched = parts.extensions.get::<MatchedPath>();
+        let thing = thing(matched.map_or("", MatchedPath::as_str));
         let Ok(Path(value)) = Path::<T>::from_request_parts(parts, state).await else {
-            return Err(Problem::not_found("thing"));
+            return Err(Problem::not_found(&thing));
         };
         let params = RawPathParams::from_request_parts(parts, state).await;
-        let params = params.map_err(|_| Problem::not_found("thing"))?;
+        let params = params.map_err(|_| Problem::not_found(&thing))?;
         let odd = params
             .iter()
             .find(|(name, value)| CODES.contains(name) && !is_plain_code(value));
@@ -301,8 +305,23 @@ impl<T: DeserializeOwned + Send> FromRequestParts<ApiState> for Segments<T> {
                 let words = "a code is 1 to 40 of the characters A-Z a-z 0-9 . _ -, not dots alone";
                 Err(Problem::invalid(format!("/{name}"), words))
             }
-            Some(_) => Err(Problem::not_found("thing")),
+            Some(_) => Err(Problem::not_found(&thing)),
         }
+    }
+}
+
+/// What the last parameter of a path names, as people say it.
+fn thing(path: &str) -> String {
+    let mut parts = path
+        .split('/')
+        .rev()
+        .skip_while(|part| !part.starts_with('{'));
+    let list = parts.nth(1).unwrap_or_default();
+    match list {
+        "" => "thing".to_owned(),
+        "waitlist" => "wish".to_owned(),
+        "properties" => "property".to_owned(),
+        list => list.strip_suffix('s').unwrap_or(list).replace('-', " "),
     }
 }
 
@@ -324,6 +343,25 @@ const CODES: [&str; 8] = [
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_a_path_names_is_said() {
+        for (path, says) in [
+            (
+                "/v1/properties/{property}/overbooking-cases/{id}",
+                "overbooking case",
+            ),
+            ("/v1/properties/{property}/waitlist/{id}/cancel", "wish"),
+            (
+                "/v1/properties/{property}/room-types/{room_type}",
+                "room type",
+            ),
+            ("/v1/properties/{property}", "property"),
+            ("", "thing"),
+        ] {
+            assert_eq!(super::thing(path), says, "{path}");
+        }
+    }
+
     use serde::Deserialize;
 
     use super::*;

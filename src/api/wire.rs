@@ -10,6 +10,7 @@ use keyrack_model::stay::{Stay, StayRange};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
+use crate::problem::sentence::of_field;
 use crate::problem::{FieldError, Problem};
 
 /// A civil date, `YYYY-MM-DD` and nothing else, of the years 1900 to 9998 (so that the next morning
@@ -169,6 +170,20 @@ pub fn rules<T, R>(
         .collect();
     wrongs.finish()?;
     Ok(rules)
+}
+
+/// A refusal of the ledger, which names the member of a list and what is wrong in it
+/// (`/3/account`), as one of the list's field: `/rules/3/account`.
+pub fn of_list(list: &str, mut problem: Problem) -> Problem {
+    for error in &mut problem.errors {
+        if !error.pointer.starts_with(list) {
+            error.pointer = format!("{list}{}", error.pointer);
+        }
+    }
+    if let Some(first) = problem.errors.first() {
+        problem.detail = of_field(&first.pointer, &first.message);
+    }
+    problem
 }
 
 /// Collects every field that is wrong, so that a caller mends them at once.

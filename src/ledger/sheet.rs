@@ -321,6 +321,7 @@ fn listening(listing: &Listing<'_>, calendar: &Calendar) -> Listening {
         inexpressible: settings.inexpressible,
         markup_percent_hundredths: settings.markup_percent_hundredths,
         is_closed: listing.account.state == AccountState::Closed,
+        is_in_setup: listing.account.state == AccountState::Setup,
         horizon_end: told_until(listing, calendar),
         bookable_from: calendar.bookable_from,
         rate_min_minor: calendar.rate_min_minor,

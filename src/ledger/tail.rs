@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use keyrack_model::ari::{AriCell, AriKey};
-use keyrack_model::channel::{Account, Capabilities, ChannelMapping};
+use keyrack_model::channel::{Account, AccountState, Capabilities, ChannelMapping};
 use keyrack_model::id::{AccountId, PropertyId, RatePlanId, ReservationId, RoomTypeId};
 use keyrack_model::stay::{Stay, StayDate, StayRange};
 use serde::{Deserialize, Serialize};
@@ -251,6 +251,14 @@ pub async fn explain(
         lines.push(Line {
             step: "mapping",
             why: "not mapped for this account: nothing is told".to_owned(),
+            rooms: None,
+            closed: false,
+        });
+    }
+    if listing.account.state == AccountState::Setup {
+        lines.push(Line {
+            step: "setup",
+            why: "the account is being set up, and nothing is told before it goes live".to_owned(),
             rooms: None,
             closed: false,
         });

@@ -43,12 +43,33 @@ pub async fn add(
         );
         return Ok(Err(Refusal::invalid("/arrival", message)));
     }
+    if wish.stay.departure() > calendar.horizon_end {
+        let message = format!(
+            "is beyond what the hotel sells, which ends with {}: ask for earlier nights",
+            calendar.horizon_end
+        );
+        return Ok(Err(Refusal::invalid("/departure", message)));
+    }
     let known = store::room_type::list(&mut conn, id).await?;
     for (at, room_type) in wish.room_types.iter().enumerate() {
         if !known.iter().any(|one| one.id == *room_type) {
             let pointer = format!("/room_types/{at}");
             return Ok(Err(Refusal::invalid(pointer, "no such room type")));
         }
+    }
+    let compositions = store::room_type::compositions(&mut conn, id).await?;
+    let units = |room_type: &RoomTypeId| {
+        let parts = parts(&compositions, *room_type).into_iter();
+        let each = parts.map(|(part, quantity)| {
+            let there = known.iter().find(|one| one.id == part);
+            there.map_or(0, |one| one.setup.rooms) / quantity.max(1)
+        });
+        each.min().unwrap_or(0)
+    };
+    let most = wish.room_types.iter().map(units).max().unwrap_or(0);
+    if wish.quantity > most {
+        let message = format!("is more than the {most} that there are: ask for fewer");
+        return Ok(Err(Refusal::invalid("/quantity", message)));
     }
     let wish_id = Uuid::now_v7();
     table::insert(&mut conn, id, wish_id, wish).await?;

@@ -120,7 +120,7 @@ async fn put(
             let version = list_version(&rules);
             Ok(Versioned::of(version, shown(house, rules).await?))
         }
-        Err(refusal) => Err(house.refused(refusal).await),
+        Err(refusal) => Err(wire::of_list("/rules", house.refused(refusal).await)),
     }
 }
 

@@ -14,13 +14,12 @@ use utoipa_axum::routes;
 use crate::auth::{At, Sets};
 use crate::extract::{Ask, Body};
 use crate::names::{House, Names};
-use crate::problem::sentence::of_field;
 use crate::problem::{Problem, Problems};
 use crate::routes::hits::{HitsView, on_short_nights};
 use crate::routes::properties::PropertyPath;
 use crate::routes::room_type::{DryRun, ShortNightView, short_nights};
 use crate::state::ApiState;
-use crate::wire::{Day, Wrongs};
+use crate::wire::{Day, Wrongs, of_list};
 
 /// The routes of this file.
 pub fn routes() -> OpenApiRouter<ApiState> {
@@ -96,17 +95,7 @@ async fn set(
                 hits,
             }))
         }
-        Err(refusal) => {
-            let mut problem = house.refused(refusal).await;
-            for error in &mut problem.errors {
-                // The ledger names the change and what is wrong in it: `/3/out_of_order`.
-                error.pointer = format!("/values{}", error.pointer);
-            }
-            if let Some(first) = problem.errors.first() {
-                problem.detail = of_field(&first.pointer, &first.message);
-            }
-            Err(problem)
-        }
+        Err(refusal) => Err(of_list("/values", house.refused(refusal).await)),
     }
 }
 

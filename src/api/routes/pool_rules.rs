@@ -98,14 +98,7 @@ async fn put(
             let version = list_version(&rules);
             Ok(Versioned::of(version, shown(house, rules).await?))
         }
-        Err(refusal) => {
-            let mut problem = house.refused(refusal).await;
-            for error in &mut problem.errors {
-                // The ledger names the rule and what is wrong in it: `/3/account`.
-                error.pointer = format!("/rules{}", error.pointer);
-            }
-            Err(problem)
-        }
+        Err(refusal) => Err(wire::of_list("/rules", house.refused(refusal).await)),
     }
 }
 

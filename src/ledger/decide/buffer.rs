@@ -62,11 +62,17 @@ fn pool(draft: &mut Draft<'_>, cell: &Cell<'_>, rules: &[BufferRule]) {
         draft.rooms = stock.usable.max(0);
         draft.say("physical_cap", || {
             format!(
-                "never more than the {} rooms that can be slept in",
-                stock.usable
+                "never more than the {} that can be slept in",
+                of_rooms(stock.usable)
             )
         });
     }
+}
+
+/// A number of rooms, as people say it.
+fn of_rooms(rooms: i32) -> String {
+    let noun = if rooms == 1 { "room" } else { "rooms" };
+    format!("{rooms} {noun}")
 }
 
 /// The rooms of the pools that the account sells from.
@@ -75,7 +81,8 @@ fn pool_rooms(draft: &mut Draft<'_>, stock: Stock) -> i32 {
     if let Some((mode, left)) = stock.own.filter(|(mode, _)| *mode != PoolMode::Shared) {
         draft.rooms = left;
         draft.say("allotment", || {
-            format!("{left} rooms are left of its allotment")
+            let is = if left == 1 { "is" } else { "are" };
+            format!("{} {is} left of its allotment", of_rooms(left))
         });
         if mode == PoolMode::Allotment {
             return left;
@@ -85,7 +92,8 @@ fn pool_rooms(draft: &mut Draft<'_>, stock: Stock) -> i32 {
         draft.rooms = free;
     }
     draft.say("pool", || {
-        format!("{free} rooms are free in the shared pool")
+        let is = if free == 1 { "is" } else { "are" };
+        format!("{} {is} free in the shared pool", of_rooms(free))
     });
     draft.rooms
 }
@@ -214,7 +222,12 @@ fn settle(draft: &mut Draft<'_>, cell: &Cell<'_>, listening: &Listening) {
     let state = if draft.closed { "closed" } else { "open" };
     let rooms = draft.rooms;
     draft.say("told", || {
-        format!("the {what} is told {state}, {rooms} rooms to sell")
+        let is = if listening.is_in_setup {
+            "would be"
+        } else {
+            "is"
+        };
+        format!("the {what} {is} told {state}, {} to sell", of_rooms(rooms))
     });
 }
 

@@ -72,6 +72,17 @@ impl BufferKind {
         .max(0)
     }
 
+    /// Its name as whoever set it wrote it.
+    pub fn name(self) -> String {
+        match self {
+            Self::KeepBack(rooms) => format!("keep_back {rooms}"),
+            Self::CloseAt(rooms) => format!("close_at {rooms}"),
+            Self::Cap(rooms) => format!("cap {rooms}"),
+            Self::SharePercent(percent) => format!("share_percent {percent}"),
+            Self::Safety(_) => "safety".to_owned(),
+        }
+    }
+
     /// The rule as staff read it beside the number that it was applied to.
     pub fn in_words(self, free: i32) -> String {
         match self {
@@ -112,12 +123,15 @@ impl BufferRule {
             Some(kept) => BufferKind::KeepBack(kept.rooms).leaves(free),
             None => kind.leaves(free),
         };
-        let why = move || match measured {
-            Some(kept) => {
-                let rooms = kept.rooms;
-                format!("{rooms} of {free} are kept back for safety: {}", kept.why)
-            }
-            None => kind.in_words(free),
+        let why = move || {
+            let words = match measured {
+                Some(kept) => {
+                    let rooms = kept.rooms;
+                    format!("{rooms} of {free} are kept back for safety: {}", kept.why)
+                }
+                None => kind.in_words(free),
+            };
+            format!("{words} (rule {})", kind.name())
         };
         (left, why)
     }

@@ -31,6 +31,8 @@ pub struct Listening {
     pub markup_percent_hundredths: i64,
     /// The account is closed: told zero and closed everywhere.
     pub is_closed: bool,
+    /// The account is being set up: nothing is told yet.
+    pub is_in_setup: bool,
     /// The first night that is not told open: by property, account and channel.
     pub horizon_end: StayDate,
     /// The first night that may be booked at all.

@@ -70,6 +70,7 @@ pub fn listening(channel: &'static Capabilities) -> Listening {
         inexpressible: Inexpressible::Close,
         markup_percent_hundredths: 0,
         is_closed: false,
+        is_in_setup: false,
         horizon_end: night(100),
         bookable_from: None,
         rate_min_minor: None,

@@ -136,11 +136,11 @@ fn number(
     Kept {
         rooms: i32::try_from(keep.rooms).unwrap_or(i32::MAX),
         why: format!(
-            "{} sales of {nights} in {DAYS} days, {} rooms sold within ten minutes before another; \
-             from a booking elsewhere until this channel shows it, half within {}, 99 of 100 \
-             within {}; a scarce room is then sold twice {}, allowed is once in {one_in}{assumed}",
-            pace.sales,
-            pace.short.rooms,
+            "{} of {nights} in {DAYS} days, {} sold within ten minutes before another; from a \
+             booking elsewhere until this channel shows it, half within {}, 99 of 100 within {}; a \
+             scarce room is then sold twice {}, allowed is once in {one_in}{assumed}",
+            spoken(pace.sales, "sale"),
+            spoken(pace.short.rooms, "room"),
             exposed.windows.quantile(0.5),
             exposed.windows.quantile(0.99),
             once_in(keep.chance),
@@ -232,6 +232,12 @@ const TOLD_MIN: u64 = 30;
 const TYPED_MS: i64 = 2 * 86_400_000;
 /// Below so many bookings the lag of hearing of them is not believed.
 const HEARD_MIN: u64 = 30;
+
+fn spoken(count: impl std::fmt::Display, noun: &str) -> String {
+    let text = count.to_string();
+    let plural = if text == "1" { "" } else { "s" };
+    format!("{text} {noun}{plural}")
+}
 
 #[cfg(test)]
 mod tests {

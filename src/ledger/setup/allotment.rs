@@ -40,6 +40,9 @@ pub(crate) async fn put(
     if let Err(refusal) = fits(&mut tx, id, &put, known.as_ref()).await? {
         return Ok(Err(refusal));
     }
+    if let Some(refusal) = over(&put, known.as_ref(), calendar.business_day) {
+        return Ok(Err(refusal));
+    }
     let allotment = match &known {
         Some(known) if current > 0 => known.id,
         // In a transaction of its own: the command finds it there. The turn is kept by this one.
@@ -79,6 +82,18 @@ pub(crate) async fn put(
         short: receipt.short,
         is_new: current == 0,
     }))
+}
+
+/// What is agreed with a new cut-off that is over would fall back at once.
+fn over(put: &Put, known: Option<&AllotmentRow>, today: StayDate) -> Option<Refusal> {
+    let cut_off = put.release.cut_off?;
+    let is_new = known.is_none_or(|known| known.release.cut_off != put.release.cut_off);
+    let agrees = put.values.iter().any(|value| value.rooms > 0);
+    let words = format!(
+        "is over on {today}: all that is agreed would fall back at once. Give a later date, or \
+         agree nothing"
+    );
+    (is_new && agrees && cut_off <= today).then(|| Refusal::invalid("/cut_off", words))
 }
 
 /// No allotment has it: the dry run of a new one writes nothing.

@@ -153,12 +153,15 @@ fn overbooking(faults: &mut Faults, told: &serde_json::Value) {
         );
         faults.unless(known, &format!("{pointer}/{field}"), &words);
     }
-    match serde_json::from_value::<OverbookingPolicy>(told.clone()) {
-        Err(error) => faults.unless(false, pointer, &error.to_string()),
-        Ok(policy) => {
-            for (field, words) in policy.faults() {
-                faults.unless(false, &format!("{pointer}/{field}"), &words);
-            }
+    for (field, value) in fields {
+        let alone = serde_json::json!({ field.as_str(): value });
+        let reads = serde_json::from_value::<OverbookingPolicy>(alone).is_ok();
+        let shape = OverbookingPolicy::shape(field);
+        faults.unless(reads, &format!("{pointer}/{field}"), shape);
+    }
+    if let Ok(policy) = serde_json::from_value::<OverbookingPolicy>(told.clone()) {
+        for (field, words) in policy.faults() {
+            faults.unless(false, &format!("{pointer}/{field}"), &words);
         }
     }
 }

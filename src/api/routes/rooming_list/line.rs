@@ -43,6 +43,7 @@ pub fn read(bytes: &[u8]) -> Result<Lines, String> {
     let headers = reader.headers();
     let headers = headers.map_err(|_| NOT_UTF_8.to_owned())?;
     let columns = columns(headers)?;
+    let headers_count = headers.len();
     let mut lines = Vec::new();
     for record in reader.records() {
         if lines.len() >= LINES_MAX {
@@ -51,6 +52,11 @@ pub fn read(bytes: &[u8]) -> Result<Lines, String> {
             ));
         }
         lines.push(match record {
+            Ok(record) if has_surplus(&record, headers_count) => {
+                let words =
+                    "has more cells than there are columns: quote a cell with a comma in it";
+                Err((number(bytes, record.position()), words.to_owned()))
+            }
             Ok(record) => {
                 let number = number(bytes, record.position());
                 let cells = Cells {
@@ -66,6 +72,11 @@ pub fn read(bytes: &[u8]) -> Result<Lines, String> {
         return Err("the list has no line beside its columns: fill in who comes".to_owned());
     }
     Ok(lines)
+}
+
+/// Whether something stands behind the last column; spreadsheets write empty cells there.
+fn has_surplus(record: &StringRecord, columns: usize) -> bool {
+    record.iter().skip(columns).any(|cell| !cell.is_empty())
 }
 
 /// Lines end with a feed alone, whatever machine wrote them: so they are counted alike.
@@ -110,6 +121,7 @@ fn columns(headers: &StringRecord) -> Result<BTreeMap<String, usize>, String> {
         let name = header.to_ascii_lowercase().replace([' ', '-'], "_");
         if !COLUMNS.contains(&name.as_str()) {
             let known = COLUMNS.join(", ");
+            let header: String = header.chars().take(HEADER_SHOWN).collect();
             return Err(format!("there is no column {header:?}: use {known}"));
         }
         if columns.insert(name, at).is_some() {
@@ -127,6 +139,9 @@ fn columns(headers: &StringRecord) -> Result<BTreeMap<String, usize>, String> {
     }
     Ok(columns)
 }
+
+/// Characters of a column's name that a message repeats.
+const HEADER_SHOWN: usize = 40;
 
 /// The first three must be there.
 const COLUMNS: [&str; 8] = [
@@ -155,11 +170,15 @@ impl Cells<'_> {
     fn text(&self, column: &str, max: usize) -> Result<Option<String>, String> {
         let at = self.columns.get(column);
         let text = at.and_then(|at| self.record.get(*at)).unwrap_or_default();
-        if text.chars().count() > max {
+        if text.chars().count() > max && !text.contains('\n') {
             return Err(in_column(
                 column,
                 &format!("has more than {max} characters"),
             ));
+        }
+        if text.contains('\n') {
+            let words = "must be one line: is there a quotation mark that nothing closes?";
+            return Err(in_column(column, words));
         }
         if text.chars().any(leaves_its_line) {
             return Err(in_column(
@@ -232,7 +251,9 @@ mod tests {
                     Bob;2030-06-12;2030-06-12;\n\
                     Cyd;10.6.2030;2030-06-12;\n\
                     Dan;2030-06-10;2030-06-11;many\n\
-                    Eve;2030-06-10;2030-06-11\n";
+                    Eve;2030-06-10;2030-06-11\n\
+                    Fay;2030-06-10;2030-06-11;2;;\n\
+                    Gus;2030-06-10;2030-06-11;2;late\n";
         let expected = [
             "2: 2030-06-10..2030-06-12",
             "3: guest name: must not be empty",
@@ -240,6 +261,8 @@ mod tests {
             "5: arrival: must be a date as 2030-12-31",
             "6: adults: must be 1 to 100",
             "7: 2030-06-10..2030-06-11",
+            "8: 2030-06-10..2030-06-11",
+            "9: has more cells than there are columns: quote a cell with a comma in it",
         ];
         assert_eq!(whys(text), expected);
     }
@@ -254,7 +277,7 @@ mod tests {
                         ,2030-06-10,2030-06-12\n";
             let expected = [
                 "4: 2030-06-10..2030-06-12",
-                "5: guest name: must be one line without control characters",
+                "5: guest name: must be one line: is there a quotation mark that nothing closes?",
                 "8: guest name: must not be empty",
             ];
             assert_eq!(whys(&text.replace('\n', end)), expected, "{end:?}");

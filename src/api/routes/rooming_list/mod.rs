@@ -9,6 +9,8 @@ mod wish;
 
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
 use keyrack_ledger::allotments;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -19,6 +21,7 @@ use uuid::Uuid;
 use crate::auth::{At, Books};
 use crate::extract::{Ask, Segments, read};
 use crate::idempotency::Repeat;
+use crate::problem::kind::Kind;
 use crate::problem::{Problem, Problems};
 use crate::routes::groups::{GroupPath, found};
 use crate::routes::properties::PropertyPath;
@@ -62,10 +65,29 @@ impl FromRequest<ApiState> for Text {
 
     async fn from_request(request: Request, state: &ApiState) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
+        must_be_csv(&parts.headers)?;
         let bytes_max = state.settings().body_bytes_max;
         let bytes = read(&parts.headers, body, state, bytes_max).await?;
         Ok(Self(bytes.to_vec()))
     }
+}
+
+/// What is sent as something else is perhaps a spreadsheet's own format.
+fn must_be_csv(headers: &HeaderMap) -> Result<(), Problem> {
+    let told = headers
+        .get(CONTENT_TYPE)
+        .and_then(|told| told.to_str().ok());
+    let kind = told
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    let kind = kind.trim().to_ascii_lowercase();
+    if ["text/csv", "application/csv", "text/plain"].contains(&kind.as_str()) {
+        return Ok(());
+    }
+    let detail = "send the list as text/csv: save it as CSV in UTF-8";
+    Err(Problem::new(Kind::UnsupportedMediaType, detail))
 }
 
 /// Takes a group's rooming list in: CSV in UTF-8 with the columns `guest_name`, `arrival`,

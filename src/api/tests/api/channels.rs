@@ -454,9 +454,16 @@ async fn what_had_been_told_by_a_moment_is_explained_and_what_is_not_known_is_sa
     assert_eq!(first, "2 rooms are free in the shared pool");
     let now = "/v1/properties/seehof/explain?account=portal&room_type=DBL&stay_date=2030-06-02";
     let now = app.read(now).await.json();
-    assert_eq!(
-        now["lines"][0]["why"],
-        "1 rooms are free in the shared pool"
+    let why = |at: usize| now["lines"][at]["why"].as_str().unwrap_or_default();
+    assert!(
+        why(0).contains("nothing is told before it goes live"),
+        "{now}"
+    );
+    assert_eq!(why(1), "1 room is free in the shared pool");
+    assert!(
+        now["lines"]
+            .to_string()
+            .contains("would be told open, 1 room to sell")
     );
     assert!(now.get("then").is_none());
     assert_eq!(app.read(&at("yesterday")).await.status, 422);

@@ -6,9 +6,10 @@ use super::way::{Situation, Sleeper, WayOut, per_night, spoken, walk_minor, way}
 
 /// Hotels of the same owner that have a room for the whole stay.
 pub(super) fn sisters(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<WayOut>) {
+    let home = situation.rooms.plain(guest.room_type);
     for (code, rooms) in &situation.sisters {
         let kind = rooms.types.iter().find(|kind| {
-            kind.fits(guest.heads) && rooms.free(&kind.parts, guest.nights) >= guest.quantity
+            kind.fits(guest.heads, home) && rooms.free(&kind.parts, guest.nights) >= guest.quantity
         });
         let Some(kind) = kind else { continue };
         let cost = per_night(situation, guest, situation.policy.sister_per_night_minor);

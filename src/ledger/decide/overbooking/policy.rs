@@ -95,6 +95,27 @@ impl Default for OverbookingPolicy {
 }
 
 impl OverbookingPolicy {
+    /// What a field must be, in words.
+    pub fn shape(field: &str) -> &'static str {
+        match field {
+            "rank" => {
+                "a list of received, channel_priority, guaranteed, length_of_stay and vip, in the \
+                 order in which they decide"
+            }
+            "channel_priority" => "a list of codes of accounts",
+            "vip_rate_plans" => "a list of codes of rate plans",
+            "compensation" => {
+                "a list of lines with nights_min, lead_days_max, amount_minor and \
+                 per_night_minor, each a whole number"
+            }
+            "deadline" => "either {\"hours_before\": 24} or {\"at\": \"18:00\"}",
+            "check_in_at" => "a time of the day such as 15:00",
+            "escalate_to" => "a list of mail addresses",
+            "sister_properties" => "a list of codes of hotels",
+            _ => "a whole number of minor units",
+        }
+    }
+
     /// What a walk costs in minor units. `None` where no line of the table fits.
     pub fn walk_minor(&self, nights: i32, lead_days: i32, rooms: i32) -> Option<i64> {
         let line = self.compensation.iter().find(|line| {

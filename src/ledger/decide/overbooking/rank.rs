@@ -116,11 +116,14 @@ fn why(
         Decided::By(RankKey::Received) if this.received_at == next.received_at => {
             "the same in all that counts, and the later number".to_owned()
         }
-        Decided::By(RankKey::Received) => format!(
-            "received later ({}, the other {})",
-            at(this.received_at),
-            at(next.received_at)
-        ),
+        Decided::By(RankKey::Received) => {
+            let (one, other) = (at(this.received_at), at(next.received_at));
+            let (one, other) = (one.to_string(), other.to_string());
+            match one == other {
+                true => format!("received a moment later, in the second of {one}"),
+                false => format!("received later ({one}, the other {other})"),
+            }
+        }
         Decided::By(RankKey::ChannelPriority) => {
             format!("{} comes after {} by the policy", name(this), name(next))
         }

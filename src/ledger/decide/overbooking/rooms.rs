@@ -31,16 +31,35 @@ pub struct Rooms {
 }
 
 impl TypeFacts {
-    /// Whether so many adults and children fit; those who are not known do.
-    pub fn fits(&self, heads: Option<(i32, i32)>) -> bool {
+    /// Whether so many adults and children fit. Of those who are not known as many may come as the
+    /// type that they have booked takes.
+    pub fn fits(&self, heads: Option<(i32, i32)>, booked: Option<&TypeFacts>) -> bool {
         let (adults_max, children_max, total_max) = self.heads_max;
-        heads.is_none_or(|(adults, children)| {
-            adults <= adults_max && children <= children_max && adults + children <= total_max
-        })
+        match (heads, booked) {
+            (Some((adults, children)), _) => {
+                adults <= adults_max && children <= children_max && adults + children <= total_max
+            }
+            (None, Some(booked)) => {
+                let (adults, children, total) = booked.heads_max;
+                adults <= adults_max && children <= children_max && total <= total_max
+            }
+            (None, None) => true,
+        }
+    }
+
+    /// Whether it takes fewer guests than another.
+    pub fn is_smaller_than(&self, other: &TypeFacts) -> bool {
+        self.heads_max.2 < other.heads_max.2
     }
 }
 
 impl Rooms {
+    /// The type that is sold as these rooms alone.
+    pub fn plain(&self, room_type: RoomTypeId) -> Option<&TypeFacts> {
+        let own = vec![(room_type, 1)];
+        self.types.iter().find(|kind| kind.parts == own)
+    }
+
     /// Rooms of a type that nobody has on any of the nights; never what is only meant to be sold.
     pub fn free(&self, parts: &Parts, nights: StayRange) -> i32 {
         let on = |night: StayDate, part: &(RoomTypeId, i32)| {

@@ -13,8 +13,13 @@ pub(super) fn upgrades(situation: &Situation<'_>, guest: &Sleeper, found: &mut V
             continue;
         }
         let cost = per_night(situation, guest, situation.policy.upgrade_per_night_minor);
+        let home = situation.rooms.plain(guest.room_type);
+        let smaller = match home.is_some_and(|home| kind.is_smaller_than(home)) {
+            true => " It takes fewer guests than the one that was booked: ask the guest first.",
+            false => "",
+        };
         let words = format!(
-            "Put reservation {} into a room of type {}: {free} free on every night {}.",
+            "Put reservation {} into a room of type {}: {free} free on every night {}.{smaller}",
             guest.number,
             kind.code,
             spoken(guest.nights)
@@ -29,8 +34,8 @@ pub(super) fn upgrades(situation: &Situation<'_>, guest: &Sleeper, found: &mut V
 /// The types that a guest fits into and does not have, that take nothing of what is short.
 fn others<'a>(rooms: &'a Rooms, guest: &'a Sleeper) -> impl Iterator<Item = &'a TypeFacts> {
     let takes_it = |kind: &TypeFacts| kind.parts.iter().any(|part| part.0 == guest.room_type);
-    let kinds = rooms.types.iter();
-    kinds.filter(move |kind| !takes_it(kind) && kind.fits(guest.heads))
+    let (kinds, home) = (rooms.types.iter(), rooms.plain(guest.room_type));
+    kinds.filter(move |kind| !takes_it(kind) && kind.fits(guest.heads, home))
 }
 
 /// A guest of another type whose nights are free in the oversold type once the first has left it
@@ -40,12 +45,12 @@ pub(super) fn swaps(situation: &Situation<'_>, guest: &Sleeper, found: &mut Vec<
     let mut left = rooms.clone();
     left.shift(guest.room_type, guest.nights, -guest.quantity);
     let own = vec![(guest.room_type, 1)];
-    let home = rooms.types.iter().find(|kind| kind.parts == own);
+    let home = rooms.plain(guest.room_type);
     let candidates = situation.others.iter().filter(|other| {
         !other.in_house
             && other.quantity == guest.quantity
             && other.reservation != guest.reservation
-            && home.is_some_and(|home| home.fits(other.heads))
+            && home.is_some_and(|home| home.fits(other.heads, rooms.plain(other.room_type)))
     });
     for other in candidates.take(SWAPS_LOOKED_AT) {
         let plain = vec![(other.room_type, 1)];

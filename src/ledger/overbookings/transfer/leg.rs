@@ -35,8 +35,8 @@ impl Leg {
     /// The refusal of the other house. Its nights are of types there, which nobody here knows.
     pub fn refused_there(&self, number: i64, code: &str) -> Refusal {
         let words = format!(
-            "{} cannot take the guest of reservation {number} ({}): choose another hotel, type or \
-             way",
+            "the guest of reservation {number} cannot sleep at {} ({}): choose another hotel, type \
+             or way",
             self.code,
             code.replace('_', " ")
         );

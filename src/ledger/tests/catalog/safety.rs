@@ -88,7 +88,7 @@ async fn one_room_is_kept_back_until_something_is_measured_and_then_what_was() {
     assert_eq!(told.rooms(0..3).await, [(3, false), (2, false), (3, false)]);
     let why = explained(&told, 1).await;
     assert!(
-        why.contains("1 of 3 are kept back for safety: 1 sales of nights"),
+        why.contains("1 of 3 are kept back for safety: 1 sale of nights"),
         "{why}"
     );
     assert!(why.contains("allowed is once in 1000"), "{why}");
