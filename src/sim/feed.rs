@@ -15,15 +15,25 @@ use crate::error::SimError;
 /// A reader behind its cursor.
 pub struct Reader {
     stop: Arc<AtomicBool>,
+    rests: Arc<AtomicBool>,
     reading: JoinHandle<BTreeMap<(u64, i64), usize>>,
 }
 
 impl Reader {
     /// Begins to read, from the beginning.
     pub fn start(ledger: Ledger) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let reading = tokio::spawn(read(ledger, Arc::clone(&stop)));
-        Self { stop, reading }
+        let (stop, rests) = (Arc::default(), Arc::default());
+        let reading = tokio::spawn(read(ledger, Arc::clone(&stop), Arc::clone(&rests)));
+        Self {
+            stop,
+            rests,
+            reading,
+        }
+    }
+
+    /// What lets it rest while nobody writes: it asks every few milliseconds else.
+    pub fn rests(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.rests)
     }
 
     /// Reads what is left; what it missed or saw twice, and how many entries there are.
@@ -59,11 +69,19 @@ impl Reader {
 
 /// Reads until it is stopped and nothing more comes. What fails is tried again: a cursor is kept
 /// by its reader.
-async fn read(ledger: Ledger, stop: Arc<AtomicBool>) -> BTreeMap<(u64, i64), usize> {
+async fn read(
+    ledger: Ledger,
+    stop: Arc<AtomicBool>,
+    rests: Arc<AtomicBool>,
+) -> BTreeMap<(u64, i64), usize> {
     let mut seen = BTreeMap::new();
     let mut cursor = Cursor::default();
     loop {
         let is_last = stop.load(Ordering::Relaxed);
+        if rests.load(Ordering::Relaxed) && !is_last {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            continue;
+        }
         let entries = tail::entries(&ledger, cursor, PAGE).await;
         let is_empty = entries.as_ref().is_ok_and(Vec::is_empty);
         for entry in entries.unwrap_or_default() {
@@ -74,7 +92,7 @@ async fn read(ledger: Ledger, stop: Arc<AtomicBool>) -> BTreeMap<(u64, i64), usi
             return seen;
         }
         if is_empty {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::time::sleep(Duration::from_millis(3)).await;
         }
     }
 }

@@ -12,6 +12,7 @@
 //! looked for in which the books explain every answer and agree with the database.
 
 mod asking;
+mod audit;
 pub mod auditor;
 mod beside;
 pub mod buffers;
@@ -30,6 +31,7 @@ mod listings;
 mod look;
 mod look_pools;
 pub mod lot;
+mod marks;
 mod order;
 pub mod pool_shape;
 pub mod pool_step;

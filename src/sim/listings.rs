@@ -1,5 +1,7 @@
 //! What accounts are told, beside what the auditor says they may be told.
 
+use std::collections::BTreeMap;
+
 use keyrack_ledger::catalog;
 use keyrack_ledger::handle::Ledger;
 use keyrack_ledger::tail::{self, Listing};
@@ -9,14 +11,20 @@ use keyrack_model::id::PropertyId;
 use keyrack_model::stay::plus_days;
 
 use jiff::Timestamp;
+use sqlx::PgPool;
 
 use crate::auditor::compare::State;
 use crate::auditor::house::{Dead, House};
 use crate::auditor::listing::{Takes, Told};
 use crate::error::SimError;
+use crate::marks::Before;
 
 /// The listings of a property, with their mappings.
-pub struct Listings(Vec<(Account, Vec<ChannelMapping>)>);
+pub struct Listings {
+    property: PropertyId,
+    all: Vec<(Account, Vec<ChannelMapping>)>,
+    before: Before,
+}
 
 impl Listings {
     /// Reads them; no script changes them.
@@ -26,21 +34,26 @@ impl Listings {
             let (mappings, _) = catalog::mappings(ledger, row.account.id).await?;
             all.push((row.account, mappings));
         }
-        Ok(Self(all))
+        Ok(Self {
+            property,
+            all,
+            before: Before::default(),
+        })
     }
 
-    /// What is told otherwise than the auditor says, of the nights around today, and what its
-    /// explanation says otherwise.
+    /// What is told otherwise than the auditor says, of the nights around today, what its
+    /// explanation says otherwise, and what is told otherwise than before unasked.
     pub async fn compare(
-        &self,
-        ledger: &Ledger,
+        &mut self,
+        (ledger, pool): (&Ledger, &PgPool),
         house: &House,
         (state, now): (&State, Timestamp),
     ) -> Result<Vec<String>, SimError> {
         let mut found = Vec::new();
         let dead = house.dead(now);
         let today = house.rules.today(now);
-        for (at, (account, mappings)) in self.0.iter().enumerate() {
+        let mut all_told = BTreeMap::new();
+        for (at, (account, mappings)) in self.all.iter().enumerate() {
             let capabilities = &CHANNELS[at % CHANNELS.len()];
             let listing = Listing {
                 account,
@@ -68,6 +81,7 @@ impl Listings {
                     rooms: cell.values.rooms.unwrap_or(-1),
                     closed: cell.values.closed,
                 };
+                all_told.insert((account.id, key), is);
                 let (least, most) = (told(&Dead::default()), told(&dead));
                 // What dead holds have of allotments may be told again once they are let go.
                 let may = dead.has_drawn() && (least.rooms..=most.rooms).contains(&is.rooms);
@@ -87,6 +101,9 @@ impl Listings {
                     .then(|| format!("{key:?} is told {told:?}, explained {last:?}"))
             }));
         }
+        let now = (self.property, today);
+        let unasked = self.before.compare(pool, house, now, (all_told, dead));
+        found.extend(unasked.await?);
         Ok(found)
     }
 }

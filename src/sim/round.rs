@@ -1,19 +1,21 @@
 //! A round: some steps at once, spread over the daemons, while something may break; and then all
 //! that must be true.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use futures_util::future::{join_all, try_join_all};
 use jiff::Timestamp;
 use keyrack_ledger::command::{Asked, Command};
 use keyrack_ledger::handle::Ledger;
-use keyrack_ledger::verify::{self, Extent};
 use keyrack_model::id::{PropertyId, ReservationId};
 use keyrack_model::stay::{Stay, StayDate};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use crate::asking::{Caller, Dealt};
+use crate::audit::Of;
 use crate::auditor::books::Books;
 use crate::daemon::Post;
 use crate::error::SimError;
@@ -21,13 +23,11 @@ use crate::faults::{Night, Target};
 use crate::ids::Ids;
 use crate::listings::Listings;
 use crate::look;
-use crate::look_pools;
 use crate::lot::{ECHO, Fault, Lots};
-use crate::order::{Deed, Puzzle};
 use crate::stage::{Ground, Stage};
 use crate::step::Scripted;
 use crate::tally::Tally;
-use crate::telling::{kind, told};
+use crate::telling::kind;
 
 /// A world in which a script runs.
 pub struct World<'a> {
@@ -45,6 +45,12 @@ pub struct World<'a> {
     pub now: Timestamp,
     /// The listings of each property, in the order of the shape.
     pub listings: Vec<Listings>,
+    /// The reader of the tail rests: nobody writes.
+    pub rests: Arc<AtomicBool>,
+    /// Postgres was restarted since everything was proved.
+    pub was_restarted: bool,
+    /// Something broke in the round, or was done unseen: it may be anywhere.
+    pub went_unseen: bool,
     /// What chance adds.
     pub lots: Lots,
     /// What has been seen.
@@ -57,17 +63,24 @@ pub type Found = Result<Result<(), String>, SimError>;
 impl World<'_> {
     /// Runs the steps at once and proves everything.
     pub async fn round(&mut self, steps: &[Scripted]) -> Found {
-        self.ground.set_clock(self.now).await?;
-        self.tally.rounds += 1;
+        let began = Instant::now();
+        self.begin().await?;
         let dealt = match self.run(steps).await? {
             Ok(dealt) => dealt,
             Err(words) => return Ok(Err(words)),
         };
         self.settle(&dealt).await?;
-        if let Err(words) = self.prove().await? {
-            return Ok(Err(words));
-        }
-        self.explain(&dealt).await
+        self.rests.store(true, Ordering::Relaxed);
+        self.tally.spend("commands", began.elapsed());
+        self.audit(&dealt, Of::Deeds).await
+    }
+
+    /// The script's time comes, and the reader of the tail awakes.
+    pub(crate) async fn begin(&mut self) -> Result<(), SimError> {
+        self.ground.set_clock(self.now).await?;
+        self.rests.store(false, Ordering::Relaxed);
+        self.tally.rounds += 1;
+        Ok(())
     }
 
     async fn run(&mut self, steps: &[Scripted]) -> Result<Result<Vec<Dealt>, String>, SimError> {
@@ -85,9 +98,9 @@ impl World<'_> {
         let tidying = tidy(&self.ground, posts, lots, steps);
         let breaking = strike(self.stage, &self.ground, posts, lots, &self.books, steps);
         let (dealt, swept, tidied, broken) = tokio::join!(asking, sweeping, tidying, breaking);
-        if let Some(fault) = broken? {
-            *self.tally.faults.entry(fault.name()).or_insert(0) += 1;
-        }
+        let broken = broken?;
+        self.saw(broken);
+        self.went_unseen |= swept + tidied.0 + tidied.1 > 0;
         self.tally.swept += swept;
         self.tally.archived += tidied.0;
         self.tally.checkpoints += tidied.1;
@@ -96,6 +109,15 @@ impl World<'_> {
             self.count(dealt);
         }
         Ok(dealt)
+    }
+
+    /// Counts what broke.
+    pub(crate) fn saw(&mut self, broken: Option<Fault>) {
+        if let Some(fault) = broken {
+            *self.tally.faults.entry(fault.name()).or_insert(0) += 1;
+            self.went_unseen = true;
+            self.was_restarted |= fault == Fault::Crash;
+        }
     }
 
     fn count(&mut self, dealt: &[Dealt]) {
@@ -126,7 +148,7 @@ impl World<'_> {
                     let nobody = Command::Expire {
                         reservation: ReservationId(Uuid::nil()),
                     };
-                    let by = std::sync::Arc::default();
+                    let by = Arc::default();
                     waiting.extend(post.ask(Asked::new(property, by, nobody)));
                 }
             }
@@ -138,80 +160,12 @@ impl World<'_> {
         Ok(())
     }
 
-    fn properties(&self) -> Vec<PropertyId> {
+    pub(crate) fn properties(&self) -> Vec<PropertyId> {
         self.ground
             .ids
             .properties()
             .map(|ids| ids.property)
             .collect()
-    }
-
-    /// The ledger's own proofs, from checkpoints and whole, and the sums by other statements.
-    pub(crate) async fn prove(&self) -> Found {
-        let mut found = Vec::new();
-        for extent in [Extent::FromCheckpoints, Extent::Whole] {
-            let verified = verify::verify(&self.observer, None, extent).await?;
-            found.extend(verified.differences.into_iter().map(|d| {
-                format!(
-                    "verify {extent:?}: {} {:?} {:?}: {}",
-                    d.property, d.room_type, d.night, d.what
-                )
-            }));
-        }
-        found.extend(look::unconserved(&self.ground.pool).await?);
-        found.extend(look_pools::unconserved(&self.ground.pool).await?);
-        found.extend(look::astray(&self.ground.pool).await?);
-        Ok(if found.is_empty() {
-            Ok(())
-        } else {
-            Err(found.join("\n"))
-        })
-    }
-
-    /// Looks for an order that explains each property's answers and its state.
-    pub(crate) async fn explain(&mut self, dealt: &[Dealt]) -> Found {
-        for (at, property) in self.properties().into_iter().enumerate() {
-            let state = look::state(&self.ground.pool, property).await?;
-            let deeds = deeds(dealt, property);
-            let puzzle = Puzzle {
-                property,
-                now: self.now,
-                deeds: &deeds,
-                state: &state,
-            };
-            let solution = match puzzle.solve(&self.books) {
-                Ok(solution) => solution,
-                Err(words) => return Ok(Err(told(&deeds, &words))),
-            };
-            self.books = solution.books;
-            self.books.adopt_switches(property, &state.switches);
-            self.books.adopt_cases(property, &state.files);
-            for at in solution.order {
-                let deed = &deeds[at];
-                if let Some(Ok(receipt)) = &deed.answer
-                    && let Some(named) = &receipt.reservation
-                {
-                    self.ground.ids.learn(deed.number, named);
-                }
-            }
-            let house = self.books.house(property);
-            // Not after every round: it is many statements.
-            if let Some(house) = house
-                && (self.tally.rounds.is_multiple_of(3) || dealt.is_empty())
-            {
-                let listings = &self.listings[at];
-                let seen = (&state, self.now);
-                let different = listings.compare(&self.observer, house, seen).await?;
-                self.tally.told += 1;
-                if !different.is_empty() {
-                    return Ok(Err(told(&deeds, &different.join("\n"))));
-                }
-            }
-            for (id, known) in house.into_iter().flat_map(|house| &house.allotments) {
-                self.ground.ids.learn_allotment(*id, known.version);
-            }
-        }
-        Ok(Ok(()))
     }
 }
 
@@ -289,19 +243,6 @@ fn wanted(books: &Books, ids: &Ids, step: &Scripted) -> Option<Night> {
     let (plain, _) = house.rules.types.get(&room_type)?.parts.first()?;
     let nights: Vec<StayDate> = stay.nights().collect();
     Some((asked.property, *plain, nights[nights.len() / 2]))
-}
-
-/// The deeds of a property, each knowing where the one is that was told of.
-fn deeds(dealt: &[Dealt], property: PropertyId) -> Vec<Deed> {
-    let mut all = Vec::new();
-    for one in dealt.iter().filter(|one| one.property == property) {
-        let of = all.len() + one.deeds.len() - 1;
-        for deed in &one.deeds {
-            let of = deed.answer.is_none().then_some(of);
-            all.push(Deed { of, ..deed.clone() });
-        }
-    }
-    all
 }
 
 /// Sweepers come by, each from the daemon that chance has; how many holds they let go.

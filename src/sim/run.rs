@@ -13,8 +13,8 @@ use crate::auditor::books::Books;
 use crate::daemon::Post;
 use crate::error::SimError;
 use crate::feed::Reader;
-use crate::generate::Generator;
 use crate::generate::known::Known;
+use crate::generate::{Generator, length};
 use crate::listings::Listings;
 use crate::look;
 use crate::lot::{Faults, Lots};
@@ -28,7 +28,7 @@ use crate::tally::Tally;
 /// How a seed is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Steps of its script.
+    /// Steps of its script, more or less.
     pub steps: usize,
     /// What breaks.
     pub faults: Faults,
@@ -106,7 +106,7 @@ impl Runner {
     ) -> Result<(Tally, Option<Box<Failure>>), SimError> {
         let shape = Arc::new(Shape::from_seed(seed));
         let generator = Box::new(Generator::new(Arc::clone(&shape)));
-        let source = Source::Chance(generator, options.steps);
+        let source = Source::Chance(generator, length(seed, options.steps));
         let run = self.play(&shape, source, options)?;
         let Some(words) = run.found else {
             return Ok((run.tally, None));
@@ -192,8 +192,11 @@ async fn play(
     mut source: Source<'_>,
     options: Options,
 ) -> Result<Run, SimError> {
+    let began = Instant::now();
     let mut world = enter(stage, shape, options).await?;
     let reader = Reader::start(world.observer.clone());
+    world.rests = reader.rests();
+    world.tally.spend("a seed's beginning", began.elapsed());
     let mut script = Vec::new();
     let mut found = Ok(());
     while found.is_ok() {
@@ -203,6 +206,9 @@ async fn play(
         }
         script.extend(round.iter().cloned());
         found = world.through(&round).await?;
+    }
+    if found.is_ok() {
+        found = world.at_the_end().await?;
     }
     let (found, tally) = leave(world, reader, found).await?;
     Ok(Run {
@@ -243,6 +249,9 @@ async fn enter<'a>(
         posts,
         observer,
         listings,
+        rests: Arc::default(),
+        was_restarted: false,
+        went_unseen: false,
         lots,
         tally: Tally::default(),
     })
@@ -255,6 +264,7 @@ async fn leave(
     reader: Reader,
     mut found: Result<(), String>,
 ) -> Result<(Result<(), String>, Tally), SimError> {
+    let began = Instant::now();
     let mut tally = world.tally;
     for post in &world.posts {
         post.close().await;
@@ -272,6 +282,7 @@ async fn leave(
     }
     let _ = tokio::time::timeout(Duration::from_secs(5), world.observer.close()).await;
     world.stage.tear_down(world.ground).await?;
+    tally.spend("a seed's end", began.elapsed());
     Ok((found, tally))
 }
 

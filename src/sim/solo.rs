@@ -2,7 +2,8 @@
 //! it at once, and things break as in any round.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use keyrack_ledger::command::{Answer, Command};
@@ -10,6 +11,7 @@ use keyrack_ledger::decide::buffer_rule::BufferRule;
 use keyrack_ledger::decide::pool_rule::PoolRule;
 use tokio::time::{sleep, timeout};
 
+use crate::audit::Of;
 use crate::auditor::expected::{Expected, Yes};
 use crate::beside::Setting;
 use crate::case_step::Does;
@@ -32,8 +34,8 @@ impl Step {
 impl World<'_> {
     /// Does it, and proves everything.
     pub async fn alone(&mut self, step: &Scripted) -> Found {
-        self.ground.set_clock(self.now).await?;
-        self.tally.rounds += 1;
+        let began = Instant::now();
+        self.begin().await?;
         let done = match &step.step {
             Step::ReleaseDue => self.release_due(step).await?,
             Step::PoolRules { property, rules } => {
@@ -62,10 +64,13 @@ impl World<'_> {
         if let Err(words) = done {
             return Ok(Err(words));
         }
-        if let Err(words) = self.prove().await? {
-            return Ok(Err(words));
-        }
-        self.explain(&[]).await
+        self.rests.store(true, Ordering::Relaxed);
+        self.tally.spend("commands alone", began.elapsed());
+        let of = match &step.step {
+            Step::ReleaseDue => Of::All,
+            one => one.property().map_or(Of::All, Of::One),
+        };
+        self.audit(&[], of).await
     }
 
     /// Somebody works a case, where there is one.
@@ -114,9 +119,7 @@ impl World<'_> {
         );
         let (done, broken) = tokio::join!(workers, breaking);
         let broken = broken?;
-        if let Some(fault) = broken {
-            *self.tally.faults.entry(fault.name()).or_insert(0) += 1;
-        }
+        self.saw(broken);
         let mut released: u32 = done.into_iter().flatten().sum();
         self.tally.releases += u64::from(released);
         if broken.is_none() && released != owed {
@@ -154,8 +157,9 @@ impl World<'_> {
             steps,
         );
         let (answer, broken) = tokio::join!(asking, breaking);
-        if let Some(fault) = broken? {
-            *self.tally.faults.entry(fault.name()).or_insert(0) += 1;
+        let broken = broken?;
+        self.saw(broken);
+        if broken.is_some() {
             look::quiet(&self.ground.pool).await?;
         }
         self.tally.commands += 1;

@@ -1,6 +1,7 @@
 //! What a run has seen.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Counts of a run, or of many.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Tally {
     pub swept: u64,
     /// Allotments whose unsold rooms workers let go.
     pub releases: u64,
+    /// Looks at all that can be proved.
+    pub proofs: u64,
     /// How often all that a property's accounts are told was looked at.
     pub told: u64,
     /// Reservations that were archived.
@@ -33,6 +36,8 @@ pub struct Tally {
     pub faults: BTreeMap<&'static str, u64>,
     /// How often which kind of command was answered how.
     pub census: BTreeMap<(&'static str, String), u64>,
+    /// How long was spent with what, of all threads.
+    pub spent: BTreeMap<&'static str, Duration>,
 }
 
 impl Tally {
@@ -45,6 +50,7 @@ impl Tally {
         self.hang_ups += other.hang_ups;
         self.swept += other.swept;
         self.releases += other.releases;
+        self.proofs += other.proofs;
         self.told += other.told;
         self.archived += other.archived;
         self.brought_back += other.brought_back;
@@ -56,6 +62,14 @@ impl Tally {
         for (what, count) in other.census {
             *self.census.entry(what).or_insert(0) += count;
         }
+        for (what, time) in other.spent {
+            self.spend(what, time);
+        }
+    }
+
+    /// Adds to the time that was spent with something.
+    pub fn spend(&mut self, what: &'static str, time: Duration) {
+        *self.spent.entry(what).or_default() += time;
     }
 
     /// How often a kind of command was answered, whatever the answer.

@@ -114,6 +114,11 @@ impl House {
             if is_new && !self.may_have_opened(file) {
                 found.push(format!("case {id} has no such cause: {file:?}"));
             }
+            if file.is_open && file.nights.is_empty() {
+                found.push(format!(
+                    "case {id} is open, and all its nights are cured: {file:?}"
+                ));
+            }
             let known = self.cases.get(id).and_then(|known| known.outcome.as_ref());
             if !file.is_open && known.is_some_and(|known| file.outcome.as_ref() != Some(known)) {
                 found.push(format!("case {id} must have ended as {known:?}: {file:?}"));

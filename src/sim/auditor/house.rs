@@ -79,6 +79,12 @@ impl Dead {
         self.rooms.get(&cell).copied().unwrap_or(0)
     }
 
+    /// Whether any of them takes a room on a night, of whatever pool.
+    pub fn concerns(&self, cell: Cell) -> bool {
+        let drawn = self.drawn.keys().any(|(_, night)| *night == cell.1);
+        drawn || self.on(cell) != 0
+    }
+
     /// Whether any of them came from an allotment.
     pub fn has_drawn(&self) -> bool {
         !self.drawn.is_empty()

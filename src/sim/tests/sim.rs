@@ -148,7 +148,7 @@ fn tell(summary: &Summary) {
     eprintln!(
         "{} seeds, {} commands in {} rounds, {:?}; {} attempts untold, {} replays, {} hung up, \
          {} swept, {} archived, {} brought back, {} nights closed, {} entries in the feed, \
-         {} allotments released, {} looks at what is told",
+         {} allotments released, {} proofs, {} looks at what is told",
         summary.seeds,
         tally.commands,
         tally.rounds,
@@ -162,8 +162,12 @@ fn tell(summary: &Summary) {
         tally.checkpoints,
         tally.entries,
         tally.releases,
+        tally.proofs,
         tally.told,
     );
+    for (what, time) in &tally.spent {
+        eprintln!("{:>9.1} s of threads' time: {what}", time.as_secs_f64());
+    }
     for (what, count) in &tally.faults {
         eprintln!("{count:>9} {what}");
     }
