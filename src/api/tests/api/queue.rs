@@ -62,7 +62,7 @@ async fn a_case_says_why_who_moves_and_what_it_costs() {
     );
     let why = first["why"].as_str().unwrap_or_default();
     assert!(
-        why.starts_with("This guest goes before 1002: received later"),
+        why.starts_with("This guest goes before 1002: received a moment later"),
         "{why}"
     );
     let ways = case["ways_out"].as_array().expect("ways out");
@@ -237,7 +237,11 @@ async fn nothing_is_ended_that_leaves_rooms_beyond_but_what_is_accepted() {
 async fn a_policy_that_cannot_be_read_is_refused_field_by_field() {
     let app = App::with_hotel().await;
     for (policy, pointer) in [
-        (json!({"rank": ["mood"]}), "/policies/overbooking"),
+        (json!({"rank": ["mood"]}), "/policies/overbooking/rank"),
+        (
+            json!({"deadline": {"at": "25:00"}}),
+            "/policies/overbooking/deadline",
+        ),
         (json!({"ranks": []}), "/policies/overbooking/ranks"),
         (
             json!({"approval_above_minor": -1}),
