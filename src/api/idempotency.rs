@@ -54,7 +54,7 @@ impl Repeat {
         Some(Idempotency {
             scope: format!("key:{} {}", caller.key.id, self.route),
             key,
-            fingerprint: fingerprint(&format!("{}?{}", self.route, self.query), body),
+            fingerprint: fingerprint(&self.route, &self.query, body),
         })
     }
 
@@ -79,9 +79,13 @@ fn route(method: &Method, uri: &http::Uri) -> String {
 }
 
 /// Hash of route, query and body; blanks and the order of fields do not count.
-fn fingerprint(route: &str, body: &[u8]) -> String {
+fn fingerprint(route: &str, query: &str, body: &[u8]) -> String {
     let mut hash = Sha256::new();
     hash.update(route.as_bytes());
+    if !query.is_empty() {
+        hash.update(b"?");
+        hash.update(query.as_bytes());
+    }
     hash.update(b"\n");
     match serde_json::from_slice::<Value>(body) {
         Ok(value) => {
@@ -140,13 +144,20 @@ mod tests {
 
     #[test]
     fn the_same_request_has_the_same_fingerprint() {
-        let one = fingerprint("POST /a", br#"{"a":1,"b":{"c":[1,2],"d":null}}"#);
-        let same = fingerprint("POST /a", br#" { "b":{"d":null,"c":[1, 2]}, "a":1 } "#);
+        let one = fingerprint("POST /a", "", br#"{"a":1,"b":{"c":[1,2],"d":null}}"#);
+        let same = fingerprint("POST /a", "", br#" { "b":{"d":null,"c":[1, 2]}, "a":1 } "#);
         assert_eq!(one, same);
+        // Keys outlive a daemon: a change of this is a change of every kept repeat.
+        let kept = fingerprint("POST /a", "", br#"{"a":1}"#);
+        assert_eq!(
+            kept,
+            "dff51f9c0c08c72941f19da06b5be36ca1c76b2393f4324d51d296018368e670"
+        );
         for other in [r#"{"a":1,"b":{"c":[2,1],"d":null}}"#, r#"{"a":1}"#, ""] {
-            assert_ne!(one, fingerprint("POST /a", other.as_bytes()), "{other}");
+            assert_ne!(one, fingerprint("POST /a", "", other.as_bytes()), "{other}");
         }
-        let elsewhere = fingerprint("POST /b", br#"{"a":1,"b":{"c":[1,2],"d":null}}"#);
-        assert_ne!(one, elsewhere);
+        let body = br#"{"a":1,"b":{"c":[1,2],"d":null}}"#;
+        assert_ne!(one, fingerprint("POST /b", "", body));
+        assert_ne!(one, fingerprint("POST /a", "mode=x", body));
     }
 }

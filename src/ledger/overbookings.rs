@@ -152,7 +152,7 @@ pub async fn approve(
     shown(ledger, property, id).await
 }
 
-/// Something is written down.
+/// Something is written down; the same words of the same person at once again are a repeat.
 pub async fn note(
     ledger: &Ledger,
     work: Work<'_>,
@@ -166,9 +166,15 @@ pub async fn note(
     if let Err(refusal) = read(&case, work) {
         return Ok(Err(refusal));
     }
-    store::set(&mut tx, property, id, &Set::default()).await?;
     let detail = json!({ "text": text });
-    store::insert_event(&mut tx, property, id, "note", &work.by.actor, &detail).await?;
+    let actor = &work.by.actor;
+    if store::is_last_event(&mut tx, property, id, ("note", actor, &detail)).await? {
+        // Sent again, since its answer was lost: it stands there.
+        drop(tx);
+        return shown(ledger, property, id).await;
+    }
+    store::set(&mut tx, property, id, &Set::default()).await?;
+    store::insert_event(&mut tx, property, id, "note", actor, &detail).await?;
     connection::commit(tx).await?;
     shown(ledger, property, id).await
 }

@@ -2,13 +2,15 @@
 //!
 //! The property's turn is kept meanwhile, so that no other change of what is agreed comes between.
 
+use std::collections::HashMap;
+
 use keyrack_model::id::{AllotmentId, PropertyId};
 use keyrack_model::stay::{Stay, StayDate, StayRange, plus_days};
 use sqlx::PgConnection;
 
 use crate::allotments::{AllotmentChange, AllotmentRow, Put};
 use crate::command::{Asked, By, Command};
-use crate::decide::allotment::{Agreement, Allotment, Owner};
+use crate::decide::allotment::{AgreedRooms, Agreement, Allotment, Owner};
 use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
@@ -40,18 +42,6 @@ pub(crate) async fn put(
     if let Err(refusal) = fits(&mut tx, id, &put, known.as_ref()).await? {
         return Ok(Err(refusal));
     }
-    if let Some(refusal) = over(&put, known.as_ref(), calendar.business_day) {
-        return Ok(Err(refusal));
-    }
-    let allotment = match &known {
-        Some(known) if current > 0 => known.id,
-        // In a transaction of its own: the command finds it there. The turn is kept by this one.
-        _ if !put.dry_run => {
-            let mut conn = connection::reader(ledger).await?;
-            store::reserve(&mut conn, id, &put.code, put.owner, put.room_type).await?
-        }
-        _ => NOBODYS,
-    };
     // From the day before: the calendar's day may be ahead of the business day, never behind.
     let today = calendar.business_day;
     let agreed = match &known {
@@ -63,6 +53,32 @@ pub(crate) async fn put(
         Owner::Account(_) => None,
     };
     let nights = all_nights(&put, agreed, today);
+    let over = [("/cut_off", put.release.cut_off), ("/group", group_cut_off)];
+    let over = over
+        .into_iter()
+        .find(|(_, at)| at.is_some_and(|at| at <= today));
+    if let (Some((pointer, _)), Some(nights)) = (over, nights) {
+        let mut before = HashMap::new();
+        if let Some(known) = &known {
+            let rows = store::nights(&mut tx, id, &[known.id], nights).await?;
+            before.extend(
+                rows.into_iter()
+                    .map(|(_, night, count)| (night, count.agreed)),
+            );
+        }
+        if adds(&put, nights, &before) {
+            return Ok(Err(Refusal::invalid(pointer, IS_OVER)));
+        }
+    }
+    let allotment = match &known {
+        Some(known) if current > 0 => known.id,
+        // In a transaction of its own: the command finds it there. The turn is kept by this one.
+        _ if !put.dry_run => {
+            let mut conn = connection::reader(ledger).await?;
+            store::reserve(&mut conn, id, &put.code, put.owner, put.room_type).await?
+        }
+        _ => NOBODYS,
+    };
     let asked = agreement(&put, allotment, (current, group_cut_off), nights);
     let command = Command::Agree(Box::new(asked));
     let answer = ledger
@@ -84,17 +100,24 @@ pub(crate) async fn put(
     }))
 }
 
-/// What is agreed with a new cut-off that is over would fall back at once.
-fn over(put: &Put, known: Option<&AllotmentRow>, today: StayDate) -> Option<Refusal> {
-    let cut_off = put.release.cut_off?;
-    let is_new = known.is_none_or(|known| known.release.cut_off != put.release.cut_off);
-    let agrees = put.values.iter().any(|value| value.rooms > 0);
-    let words = format!(
-        "is over on {today}: all that is agreed would fall back at once. Give a later date, or \
-         agree nothing"
-    );
-    (is_new && agrees && cut_off <= today).then(|| Refusal::invalid("/cut_off", words))
+/// Whether more rooms are agreed on a night than were.
+fn adds(put: &Put, nights: StayRange, agreed: &HashMap<StayDate, i32>) -> bool {
+    nights.nights().any(|night| {
+        let binds =
+            |value: &&AgreedRooms| value.nights.contains(night) && value.weekdays.contains(night);
+        let rooms = put
+            .values
+            .iter()
+            .rev()
+            .find(binds)
+            .map_or(0, |value| value.rooms);
+        rooms > agreed.get(&night).copied().unwrap_or(0)
+    })
 }
+
+/// What is newly agreed after a cut-off would fall back at once.
+const IS_OVER: &str = "its cut-off is over, so that all that is newly agreed would fall back at \
+                       once: give a later cut-off first";
 
 /// No allotment has it: the dry run of a new one writes nothing.
 const NOBODYS: AllotmentId = AllotmentId(0);

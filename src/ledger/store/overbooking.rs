@@ -372,3 +372,25 @@ impl From<Row> for Case {
         }
     }
 }
+
+/// Whether this is what happened to a case last.
+pub(crate) async fn is_last_event(
+    conn: &mut PgConnection,
+    property: PropertyId,
+    id: CaseId,
+    (kind, actor, detail): (&str, &str, &serde_json::Value),
+) -> Result<bool, LedgerError> {
+    let is_it: Option<bool> = sqlx::query_scalar(
+        "select kind = $3 and actor = $4 and detail = $5 from overbooking_case_event
+          where property_id = $1 and case_id = $2 order by seq desc limit 1",
+    )
+    .bind(property.0)
+    .bind(id.0)
+    .bind(kind)
+    .bind(actor)
+    .bind(Json(detail))
+    .fetch_optional(conn)
+    .await
+    .map_err(LedgerError::while_doing("reading what happened to a case"))?;
+    Ok(is_it == Some(true))
+}

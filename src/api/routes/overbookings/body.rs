@@ -82,7 +82,8 @@ pub struct ResolveBody {
     reason = "describes another crate's enum in the OpenAPI document"
 )]
 pub enum EndingShape {
-    /// A guest gets a room of another type, free for the whole stay.
+    /// A guest gets a room of another type, free for the whole stay. A physical room of the type
+    /// before that he was given is let go, also of a guest in the house: give him one of the new.
     Upgrade,
     /// Two or more guests change their room types at once.
     Swap,

@@ -4,7 +4,7 @@ use http::Method;
 use keyrack_ledger::keys::Role;
 use serde_json::{Value, json};
 
-use crate::app::{App, wish};
+use crate::app::{App, set_clock, wish};
 
 const HOTEL: &str = "/v1/properties/seehof";
 
@@ -203,4 +203,31 @@ async fn where_rules_have_switched_is_asked_of_nights() {
     assert_eq!(turned.pointer(), "/to");
     let bare = app.read(&path).await;
     assert_eq!(bare.code(), "invalid", "{}", bare.text());
+}
+
+/// Nothing is agreed that would fall back at once; what was agreed in time stays, and may grow
+/// fewer.
+#[tokio::test(flavor = "multi_thread")]
+async fn after_the_cut_off_nothing_more_is_agreed() {
+    let app = with_group().await;
+    let path = format!("{HOTEL}/allotments/block");
+    let mut late = block(2);
+    late["cut_off"] = json!("2030-06-01");
+    let refused = app.put(&path, late).await;
+    assert_eq!(refused.pointer(), "/cut_off", "{}", refused.text());
+    assert_eq!(app.put(&path, block(2)).await.status, 201);
+    // The group's own cut-off has come.
+    set_clock(&app.pool, "2030-06-08T12:00:00Z").await;
+    assert_eq!(app.put(&path, block(2)).await.status, 200, "as it was");
+    let more = app.put(&path, block(3)).await;
+    assert_eq!(more.pointer(), "/group", "{}", more.text());
+    assert_eq!(app.put(&path, block(1)).await.status, 200, "fewer");
+    let other = app
+        .put(&format!("{HOTEL}/allotments/other"), block(1))
+        .await;
+    assert_eq!(other.pointer(), "/group");
+    assert_eq!(
+        app.read(&format!("{HOTEL}/allotments/other")).await.code(),
+        "not_found"
+    );
 }

@@ -235,3 +235,22 @@ async fn pool_rules_are_put_as_a_whole_and_said_field_by_field() {
     let put = app.put(&path, json!({"rules": []})).await;
     assert_eq!(put.status, 200, "{}", put.text());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_csv_is_not_read_as_a_list() {
+    let app = with_block().await;
+    let path = format!("{HOTEL}/groups/wedding/rooming-list?mode=good_ones");
+    let list = "guest_name,arrival,departure\nAda,2030-06-10,2030-06-12\n";
+    for (kind, status) in [
+        ("application/vnd.ms-excel", 415),
+        ("application/json", 415),
+        ("Text/CSV; charset=utf-8", 200),
+    ] {
+        let ask = app.ask(Method::POST, &path).text(kind, list);
+        let said = ask.header("idempotency-key", kind).send().await;
+        assert_eq!(said.status, status, "{kind}: {}", said.text());
+    }
+    let shoes = format!("{},arrival,departure\n", "shoes".repeat(100));
+    let refused = take(&app, "good_ones", &shoes).await;
+    assert!(refused.text().len() < 600, "{}", refused.text());
+}

@@ -452,3 +452,27 @@ async fn a_sister_property_takes_the_guest_where_both_name_each_other() {
     assert_eq!(there["items"][0]["guest"]["name"], "Ada Example");
     assert_eq!(app.free("DBL", "2030-06-02").await, 0);
 }
+
+/// A note whose answer was lost is sent again; another word of the same person is another note.
+#[tokio::test]
+async fn the_same_note_at_once_again_stands_there_once() {
+    let (app, _) = oversold(policy()).await;
+    let case = app.only_case().await;
+    let key = app.key(Role::FrontDesk, None).await;
+    for text in [
+        "he will call",
+        "he will call",
+        "he has called",
+        "he will call",
+    ] {
+        let said = app.work(&key, &case, "note", json!({ "text": text })).await;
+        assert_eq!(said.status, 200, "{}", said.text());
+    }
+    let shown = app.only_case().await;
+    let events = shown["events"].as_array().expect("events").iter();
+    assert_eq!(
+        events.filter(|event| event["kind"] == "note").count(),
+        3,
+        "{shown}"
+    );
+}

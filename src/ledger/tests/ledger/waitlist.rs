@@ -2,6 +2,7 @@
 
 use futures_util::future::join_all;
 use keyrack_ledger::command::By;
+use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::turn_aways;
 use keyrack_ledger::waitlist;
 use keyrack_ledger::wish::{NewWish, Waiting};
@@ -368,4 +369,31 @@ async fn what_a_rule_forbids_is_not_offered_and_not_asked_for_again_at_once() {
     hotel.set("bookable_from", "null").await;
     hotel.pass("11 minutes").await;
     assert_eq!(hotel.looked().await, 1);
+}
+
+#[tokio::test]
+async fn a_wish_that_nobody_could_ever_meet_is_refused() {
+    let hotel = Hotel::with_nights(3).await;
+    let ask = async |from: i32, nights: i32, quantity: i32| {
+        let wish = NewWish {
+            stay: stay(from, nights),
+            room_types: vec![hotel.double],
+            quantity,
+            adults: None,
+            source: Source::Phone,
+            guest: Guest::default(),
+            note: None,
+            answer_seconds: None,
+        };
+        let added = waitlist::add(&hotel.ledger, hotel.property, &wish).await;
+        match added.expect("no failure") {
+            Ok(_) => String::new(),
+            Err(Refusal::Invalid(wrong)) => wrong[0].0.clone(),
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(ask(0, 1, 3).await, "");
+    assert_eq!(ask(0, 1, 4).await, "/quantity");
+    assert_eq!(ask(5_000, 1, 1).await, "/departure");
+    assert_eq!(ask(-40, 1, 1).await, "/arrival");
 }
