@@ -17,7 +17,6 @@ use crate::decide::refusal::Refusal;
 use crate::error::LedgerError;
 use crate::handle::Ledger;
 use crate::setup;
-pub use crate::setup::list_version::list_version;
 use crate::store::{self, connection};
 
 /// What a hotel says of itself.
@@ -410,27 +409,6 @@ pub async fn put_mappings(
     setup::account::put_mappings(ledger, account, by, &mappings, (None, None)).await
 }
 
-/// The same, only where the list is the one that was `read`, where the caller says. A `reason` of
-/// doing it although guests are to come under codes that change is written down.
-pub async fn change_mappings(
-    ledger: &Ledger,
-    account: AccountId,
-    by: &By,
-    mappings: Vec<MappingSetup>,
-    (read, reason): (Option<i64>, Option<&str>),
-) -> Result<Result<Vec<MappingSetup>, Refusal>, LedgerError> {
-    setup::account::put_mappings(ledger, account, by, &mappings, (read, reason)).await
-}
-
-/// Whether mappings would be refused; nothing is changed.
-pub async fn check_mappings(
-    ledger: &Ledger,
-    account: AccountId,
-    mappings: &[MappingSetup],
-) -> Result<Result<(), Refusal>, LedgerError> {
-    setup::account::check_mappings(ledger, account, mappings).await
-}
-
 /// The mappings of an account by codes.
 pub async fn mapping_codes(
     ledger: &Ledger,
@@ -463,17 +441,6 @@ pub async fn put_buffer_rules(
     setup::buffer_rules::put(ledger, property, by, &rules, None).await
 }
 
-/// The same, only where the list is the one that was `read`, where the caller says.
-pub async fn change_buffer_rules(
-    ledger: &Ledger,
-    property: PropertyId,
-    by: &By,
-    rules: Vec<BufferRule>,
-    read: Option<i64>,
-) -> Result<Result<Vec<BufferRule>, Refusal>, LedgerError> {
-    setup::buffer_rules::put(ledger, property, by, &rules, read).await
-}
-
 /// The buffer rules of a property.
 pub async fn buffer_rules(
     ledger: &Ledger,
@@ -491,17 +458,6 @@ pub async fn put_pool_rules(
     rules: &[PoolRule],
 ) -> Result<Result<Vec<PoolRule>, Refusal>, LedgerError> {
     setup::pool_rules::put(ledger, property, by, rules, None).await
-}
-
-/// The same, only where the list is the one that was `read`, where the caller says.
-pub async fn change_pool_rules(
-    ledger: &Ledger,
-    property: PropertyId,
-    by: &By,
-    rules: &[PoolRule],
-    read: Option<i64>,
-) -> Result<Result<Vec<PoolRule>, Refusal>, LedgerError> {
-    setup::pool_rules::put(ledger, property, by, rules, read).await
 }
 
 /// The pool rules of a property, in order.

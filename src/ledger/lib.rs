@@ -25,6 +25,7 @@ pub mod holds;
 mod interrupt;
 pub mod inventory;
 pub mod keys;
+pub mod lists;
 pub mod moves;
 mod offering;
 mod offers;

@@ -153,8 +153,8 @@ pub(crate) async fn settle(
     Ok(())
 }
 
-/// Gives the hold of a wish that was taken back to others. Only a hold: what the guest has confirmed
-/// in the same moment is his, and the wish is accepted.
+/// Gives the hold of a wish that was taken back to others. Only a hold: what the guest has
+/// confirmed in the same moment is his, and the wish is accepted.
 pub(crate) async fn give_back(ledger: &Ledger, wish: &Waiting, by: &By) -> Result<(), LedgerError> {
     loop {
         let mut conn = connection::reader(ledger).await?;

@@ -1,8 +1,9 @@
 //! Buffer rules: rooms kept back from what channels are told.
 
 use axum::extract::State;
-use keyrack_ledger::catalog::{self, list_version};
+use keyrack_ledger::catalog;
 use keyrack_ledger::decide::buffer_rule::{BufferKind, BufferRule};
+use keyrack_ledger::lists::{self, list_version};
 use keyrack_model::stay::Weekdays;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -115,7 +116,7 @@ async fn put(
         rule.rule(&names, at, wrongs)
     })?;
     let by = at.caller.by();
-    match catalog::change_buffer_rules(state.ledger(), house.id, &by, rules, read).await? {
+    match lists::change_buffer_rules(state.ledger(), house.id, &by, rules, read).await? {
         Ok(rules) => {
             let version = list_version(&rules);
             Ok(Versioned::of(version, shown(house, rules).await?))

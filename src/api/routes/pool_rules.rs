@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use keyrack_ledger::allotments;
-use keyrack_ledger::catalog::{self, list_version};
+use keyrack_ledger::catalog;
 use keyrack_ledger::decide::pool_rule::{PoolRule, Scarcity};
+use keyrack_ledger::lists::{self, list_version};
 use keyrack_model::stay::Weekdays;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -93,7 +94,7 @@ async fn put(
         rule.rule(&names, at, wrongs)
     })?;
     let by = at.caller.by();
-    match catalog::change_pool_rules(state.ledger(), house.id, &by, &rules, read).await? {
+    match lists::change_pool_rules(state.ledger(), house.id, &by, &rules, read).await? {
         Ok(rules) => {
             let version = list_version(&rules);
             Ok(Versioned::of(version, shown(house, rules).await?))

@@ -106,7 +106,8 @@ struct PhysicalRoomView {
 /// Creates or changes a physical room.
 #[utoipa::path(put, path = "/v1/properties/{property}/rooms/{room}", tag = "hotel",
     params(PropertyPath, RoomPath), request_body = PhysicalRoomBody,
-    responses((status = 200, body = PhysicalRoomView), (status = 201, body = PhysicalRoomView), Problems))]
+    responses((status = 200, body = PhysicalRoomView),
+        (status = 201, body = PhysicalRoomView), Problems))]
 async fn put(
     State(state): State<ApiState>,
     at: At<Sets>,

@@ -13,7 +13,7 @@ use keyrack_ledger::catalog::{self, AccountRow, MappingSetup};
 use keyrack_ledger::command::By;
 use keyrack_ledger::decide::refusal::Refusal;
 use keyrack_ledger::hits::{self, Hit};
-use keyrack_ledger::tail;
+use keyrack_ledger::{lists, tail};
 use keyrack_model::channel::AccountState;
 
 use crate::error::DistributionError;
@@ -74,7 +74,7 @@ pub async fn put(
     let inner = &distribution.inner;
     let account = row.account.id;
     if row.account.state == AccountState::Setup {
-        let answer = catalog::change_mappings(&inner.ledger, account, by, mappings, how).await?;
+        let answer = lists::change_mappings(&inner.ledger, account, by, mappings, how).await?;
         if answer.is_ok() {
             messages::replay_mapped(distribution, &row.account).await?;
         }
@@ -89,7 +89,7 @@ pub async fn put(
         retired_code::retire(&mut tx, account, &retired, CRASH_SECONDS).await?;
         transaction::commit(tx).await?;
     }
-    let answered = catalog::change_mappings(&inner.ledger, account, by, mappings, how).await?;
+    let answered = lists::change_mappings(&inner.ledger, account, by, mappings, how).await?;
     let answer = match answered {
         Ok(answer) => answer,
         Err(refusal) => {

@@ -12,6 +12,7 @@ use keyrack_model::money::Money;
 
 use super::buffer_rule::BufferRule;
 use super::cell::{Cell, Draft, Line, Listening, Stock};
+use super::closures::closures;
 use super::inexpressible::restrict;
 
 /// What is to be told of a cell. `lines` gathers why, where somebody wants to know.
@@ -96,34 +97,6 @@ fn pool_rooms(draft: &mut Draft<'_>, stock: Stock) -> i32 {
         format!("{} {is} free in the shared pool", of_rooms(free))
     });
     draft.rooms
-}
-
-/// Every closure of the cell that has a cause of its own.
-fn closures(cell: &Cell<'_>, listening: &Listening) -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
-    let mut close = |why: String| found.push(("closure", why));
-    if listening.is_closed {
-        close("the account is closed".to_owned());
-    }
-    if cell.night < cell.business_day {
-        close(format!(
-            "the night is past: the business day is {}",
-            cell.business_day
-        ));
-    }
-    if cell.night >= listening.horizon_end {
-        close(format!(
-            "beyond the horizon, which ends with {}",
-            listening.horizon_end
-        ));
-    }
-    if let Some(from) = listening.bookable_from.filter(|from| cell.night < *from) {
-        close(format!("the hotel can be booked from {from} on"));
-    }
-    for layer in &cell.rules.closed_by {
-        close(format!("stop sell of the {}", layer.as_str()));
-    }
-    found
 }
 
 /// The price with the account's markup. A night without a positive price within the property's

@@ -14,6 +14,7 @@ pub mod cell;
 #[cfg(test)]
 mod cell_samples;
 pub mod changes;
+pub mod closures;
 pub mod composed;
 pub mod draft;
 pub mod drawn;

@@ -53,22 +53,14 @@ pub(crate) async fn put(
         Owner::Account(_) => None,
     };
     let nights = all_nights(&put, agreed, today);
-    let over = [("/cut_off", put.release.cut_off), ("/group", group_cut_off)];
-    let over = over
+    let cut_offs = [("/cut_off", put.release.cut_off), ("/group", group_cut_off)];
+    let over = cut_offs
         .into_iter()
         .find(|(_, at)| at.is_some_and(|at| at <= today));
-    if let (Some((pointer, _)), Some(nights)) = (over, nights) {
-        let mut before = HashMap::new();
-        if let Some(known) = &known {
-            let rows = store::nights(&mut tx, id, &[known.id], nights).await?;
-            before.extend(
-                rows.into_iter()
-                    .map(|(_, night, count)| (night, count.agreed)),
-            );
-        }
-        if adds(&put, nights, &before) {
-            return Ok(Err(Refusal::invalid(pointer, IS_OVER)));
-        }
+    if let (Some((pointer, _)), Some(nights)) = (over, nights)
+        && adds(&mut tx, id, &put, (known.as_ref(), nights)).await?
+    {
+        return Ok(Err(Refusal::invalid(pointer, IS_OVER)));
     }
     let allotment = match &known {
         Some(known) if current > 0 => known.id,
@@ -89,20 +81,41 @@ pub(crate) async fn put(
         Err(refusal) => return Ok(Err(refusal)),
     };
     connection::commit(tx).await?;
-    let mut conn = connection::reader(ledger).await?;
-    let all = store::list(&mut conn, id).await?;
+    let made = made(ledger, id, &put.code).await?;
     Ok(Ok(AllotmentChange {
-        allotment: all
-            .into_iter()
-            .find(|one| one.code == put.code && one.version > 0),
+        allotment: made,
         short: receipt.short,
         is_new: current == 0,
     }))
 }
 
+/// An allotment as it is, where it was ever agreed.
+async fn made(
+    ledger: &Ledger,
+    id: PropertyId,
+    code: &str,
+) -> Result<Option<AllotmentRow>, LedgerError> {
+    let mut conn = connection::reader(ledger).await?;
+    let mut all = store::list(&mut conn, id).await?.into_iter();
+    Ok(all.find(|one| one.code == code && one.version > 0))
+}
+
 /// Whether more rooms are agreed on a night than were.
-fn adds(put: &Put, nights: StayRange, agreed: &HashMap<StayDate, i32>) -> bool {
-    nights.nights().any(|night| {
+async fn adds(
+    conn: &mut PgConnection,
+    id: PropertyId,
+    put: &Put,
+    (known, nights): (Option<&AllotmentRow>, StayRange),
+) -> Result<bool, LedgerError> {
+    let mut before = HashMap::new();
+    if let Some(known) = known {
+        let rows = store::nights(conn, id, &[known.id], nights).await?;
+        let agreed = rows
+            .into_iter()
+            .map(|(_, night, count)| (night, count.agreed));
+        before.extend(agreed);
+    }
+    Ok(nights.nights().any(|night| {
         let binds =
             |value: &&AgreedRooms| value.nights.contains(night) && value.weekdays.contains(night);
         let rooms = put
@@ -111,8 +124,8 @@ fn adds(put: &Put, nights: StayRange, agreed: &HashMap<StayDate, i32>) -> bool {
             .rev()
             .find(binds)
             .map_or(0, |value| value.rooms);
-        rooms > agreed.get(&night).copied().unwrap_or(0)
-    })
+        rooms > before.get(&night).copied().unwrap_or(0)
+    }))
 }
 
 /// What is newly agreed after a cut-off would fall back at once.

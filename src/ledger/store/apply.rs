@@ -270,7 +270,8 @@ fn ended(one: &Ended) -> Value {
     let moves = one.moves.iter().map(|guest| {
         json!({
             "reservation": guest.reservation, "number": guest.number,
-            "room_stay_id": guest.room_stay, "room_type_id": guest.room_type, "elsewhere": guest.elsewhere,
+            "room_stay_id": guest.room_stay, "room_type_id": guest.room_type,
+            "elsewhere": guest.elsewhere,
         })
     });
     json!({

@@ -2,8 +2,9 @@
 
 use axum::extract::State;
 use keyrack_distribution::accounts::mappings;
-use keyrack_ledger::catalog::{self, MappingSetup, list_version};
+use keyrack_ledger::catalog::{self, MappingSetup};
 use keyrack_ledger::hits::{Hit, Hits};
+use keyrack_ledger::lists::{self, list_version};
 use keyrack_model::channel::PoolMode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -152,7 +153,7 @@ async fn put(
     let engine = state.distribution();
     let guests = mappings::guests_hit(engine, &row, &told, SHOWN + 1).await?;
     if ask.dry_run {
-        let checked = catalog::check_mappings(state.ledger(), row.account.id, &told).await?;
+        let checked = lists::check_mappings(state.ledger(), row.account.id, &told).await?;
         if let Err(refusal) = checked {
             return Err(at.house.refused(refusal).await);
         }

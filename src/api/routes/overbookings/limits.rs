@@ -1,8 +1,8 @@
 //! Meant overbooking: how far beyond its rooms a hotel means to sell.
 
 use axum::extract::State;
-use keyrack_ledger::catalog::list_version;
 use keyrack_ledger::decide::overbooking::limits::{Limit, LimitRule};
+use keyrack_ledger::lists::list_version;
 use keyrack_ledger::overbookings::limits;
 use keyrack_model::stay::{Stay, Weekdays};
 use serde::{Deserialize, Serialize};

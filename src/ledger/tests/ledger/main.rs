@@ -14,6 +14,7 @@ mod full;
 mod guest_limits;
 mod holds;
 mod hotel;
+mod leaving;
 mod limits;
 mod locks;
 mod memory;
