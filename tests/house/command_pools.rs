@@ -44,6 +44,8 @@ async fn rooms_are_agreed_tried_and_forced_as_the_api_would() {
     assert_eq!(dry.status, 1, "{}", dry.err);
     assert!(dry.out.contains("would be refused"), "{}", dry.out);
     assert!(dry.out.contains(&app.night(1).to_string()), "{}", dry.out);
+    let sellers = "Accounts that sell them: booking";
+    assert!(dry.out.contains(sellers), "{}", dry.out);
     assert_eq!(app.get(TOUR).await.status, 404, "a dry run writes nothing");
 
     let refused = agree(&app, (0, 2), "3", &NEW).await;
@@ -169,8 +171,9 @@ async fn what_is_given_back_whole_falls_back_until_it_has_another_cut_off() {
         "{}",
         nothing.out
     );
-    let late = well(agree(&app, (0, 1), "2", &[]).await);
-    assert!(late.out.contains("falls back at once"), "{}", late.out);
+    let late = agree(&app, (0, 1), "2", &[]).await;
+    assert_eq!(late.status, 1, "{}", late.out);
+    assert!(late.err.contains("cut-off is over"), "{}", late.err);
     let anew = well(agree(&app, (2, 3), "2", &["--no-cut-off"]).await);
     assert!(!anew.out.contains("falls back at once"), "{}", anew.out);
     assert_eq!(app.free("linde", app.night(2), app.night(3)).await, [0]);

@@ -197,7 +197,7 @@ pub async fn put(
     let short = items(&json["short"]);
     let is_forced = body["force"].is_object();
     let text = match dry_run {
-        true => would(short, is_forced),
+        true => format!("{}{}", would(short, is_forced), hit(&json["hits"])),
         false => done(&json["allotment"], short),
     };
     let is_well = !dry_run || short.is_empty() || is_forced;
@@ -219,6 +219,31 @@ fn would(short: &[Value], is_forced: bool) -> String {
         ),
     };
     format!("A dry run: nothing is changed. {what}")
+}
+
+/// Whom it would hit: guests by their numbers, channels by their codes.
+fn hit(hits: &Value) -> String {
+    let numbers = items(&hits["reservations"])
+        .iter()
+        .map(|one| said(&one["number"]));
+    let numbers: Vec<String> = numbers.collect();
+    let accounts: Vec<String> = items(&hits["accounts"]).iter().map(said).collect();
+    let more = if hits["more"] == true {
+        " and more"
+    } else {
+        ""
+    };
+    let mut text = String::new();
+    if !numbers.is_empty() {
+        text += &format!(
+            "Reservations on these nights: {}{more}\n",
+            numbers.join(", ")
+        );
+    }
+    if !accounts.is_empty() {
+        text += &format!("Accounts that sell them: {}\n", accounts.join(", "));
+    }
+    text
 }
 
 fn done(allotment: &Value, short: &[Value]) -> String {

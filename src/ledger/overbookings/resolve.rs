@@ -82,15 +82,12 @@ async fn say_how(
     let currency = ground.currency();
     let rooms = end.moves.iter().flat_map(|one| rooms_of(&gone, one));
     let expected = policy_minor(&ground.policy, end.ending, ground.today, rooms);
-    if !end.may_approve {
-        let up_to = case
-            .approval
-            .as_ref()
-            .and_then(|told| told.get("up_to_minor")?.as_i64());
-        let costs = (end.cost_minor, expected);
-        if let Err(refusal) = approved(&ground.policy, up_to, costs, currency) {
-            return Ok(Err(refusal));
-        }
+    let up_to = case
+        .approval
+        .as_ref()
+        .and_then(|told| told.get("up_to_minor")?.as_i64());
+    if let Err(refusal) = approved(&ground.policy, up_to, (end, expected), currency) {
+        return Ok(Err(refusal));
     }
     let cost_minor = end.cost_minor.or(expected);
     if end.rehearses {

@@ -53,16 +53,24 @@ pub fn policy_minor<'a>(
     Some(sum)
 }
 
-/// Whether a cost may be spent: within the policy, or within what a manager has approved. The
-/// greater of what was said and what the policy expects counts: nobody goes round an approval by
-/// saying less.
+/// Whether the end of a case may cost what it does: within the policy, or within what a manager has
+/// approved. The greater of what was said and what the policy expects counts: nobody goes round an
+/// approval by saying less. Of a channel's bill only the channel knows, so what was said of it
+/// counts.
 pub fn approved(
     policy: &OverbookingPolicy,
     up_to_minor: Option<i64>,
-    (said_minor, expected_minor): (Option<i64>, Option<i64>),
+    (end, expected_minor): (&CaseEnd, Option<i64>),
     currency: Currency,
 ) -> Result<(), Refusal> {
-    let Some(cost_minor) = said_minor.max(expected_minor) else {
+    if end.may_approve {
+        return Ok(());
+    }
+    let cost_minor = match end.ending {
+        Ending::RelocatedByChannel => end.cost_minor.or(expected_minor),
+        _ => end.cost_minor.max(expected_minor),
+    };
+    let Some(cost_minor) = cost_minor else {
         return Ok(());
     };
     let is_approved = up_to_minor.is_some_and(|up_to| cost_minor <= up_to);

@@ -98,10 +98,8 @@ pub fn end(draft: &mut Draft, property: PropertyId, end: &CaseEnd) -> Answer {
     check_shape(end)?;
     let moved = moved(draft, (property, &case), &rules, end)?;
     let expected = cost(draft, &rules, end, &moved);
-    if !end.may_approve {
-        let (policy, costs) = (&rules.policies.overbooking, (end.cost_minor, expected));
-        approved(policy, case.approved_minor, costs, rules.currency)?;
-    }
+    let policy = &rules.policies.overbooking;
+    approved(policy, case.approved_minor, (end, expected), rules.currency)?;
     let cost_minor = end.cost_minor.or(expected);
     let (delta, sold) = shifts(moved.values());
     fits(draft, property, &delta)?;

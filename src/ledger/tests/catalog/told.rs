@@ -256,6 +256,7 @@ async fn buffers_and_compositions_count_in_what_is_told_and_are_explained() {
     assert_eq!(
         steps,
         [
+            ("setup", None),
             ("pool", Some(4)),
             ("buffer_rule", Some(1)),
             ("told", Some(1))

@@ -130,10 +130,11 @@ async fn no_ending_goes_round_the_approval() {
     }))
     .await;
     let case = full.case().await;
-    for way in [Ending::Walk, Ending::RelocatedByChannel] {
+    // What a channel bills only the channel knows: said, it counts.
+    for (way, said) in [(Ending::Walk, Some(0)), (Ending::RelocatedByChannel, None)] {
         let end = CaseEnd {
             told_channel: true,
-            cost_minor: Some(0),
+            cost_minor: said,
             ..ending(case.id, way, vec![to(&full.sold_there, None)])
         };
         let refused = full.end(end).await;
