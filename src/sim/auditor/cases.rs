@@ -164,7 +164,7 @@ pub fn end(house: &mut House, asked: &CaseEnd, now: Timestamp) -> Expected {
         let Some(mut entry) = known else {
             return Expected::no("not_found");
         };
-        if let Some(no) = moves(house, &mut entry, one, asked.told_channel) {
+        if let Some(no) = moves(house, &mut entry, one, asked) {
             return no;
         }
         moved.insert(one.reservation, entry);
@@ -232,11 +232,15 @@ fn close(house: &mut House, asked: &CaseEnd, left: &BTreeMap<StayDate, i32>, now
 }
 
 /// Moves a guest to a room of another type, or out of the house.
-fn moves(house: &House, entry: &mut Entry, one: &CaseMove, told: bool) -> Option<Expected> {
+fn moves(house: &House, entry: &mut Entry, one: &CaseMove, asked: &CaseEnd) -> Option<Expected> {
     let Some(to) = one.to else {
+        let is_channels = entry.source == Source::Channel;
+        if asked.ending == Ending::RelocatedByChannel && !is_channels {
+            return Some(Expected::no("invalid"));
+        }
         return match entry.status {
             Status::Held | Status::Confirmed | Status::Cancelled => {
-                let must_be_told = entry.source == Source::Channel && !told;
+                let must_be_told = is_channels && !asked.told_channel;
                 entry.status = Status::Cancelled;
                 must_be_told.then(|| Expected::no("invalid"))
             }
